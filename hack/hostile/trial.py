@@ -13,7 +13,7 @@ from hostile.loop_watch import LoopWatch
 from hostile.scene import Prepared, Scene, ordinary_cluster, prepare, scene
 from hostile.shapes import Shape
 from hostile.stored_object import StoredObject
-from pilotage.app.memory import give_back, keep_the_heap_small
+from pilotage.app.memory import keep_the_heap_small, trim_heap
 
 PAGE = 4096  # bytes
 WARM_UP = 80
@@ -160,5 +160,5 @@ def _told(on: Scene, hostile: Prepared) -> str:
 
 def _resident() -> float:
     gc.collect()
-    give_back()
+    trim_heap()
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE / 2**20

@@ -32,7 +32,7 @@ HANDSHAKE = ROOT / "scheduler/src/pilotage/config/handshake.py"
 NAME = re.compile(r"[a-z.-]*pilotage\.dev/[A-Za-z0-9-]+")
 # What only `handshake` puts together and takes apart: both sides call it instead of naming these.
 ITS_OWN = {"TROUBLE", "TRYING", "CONTENDED"}
-Said = dict[str, str | None]
+ConditionState = dict[str, str | None]
 
 
 # ---------------------------------------------------------------------------------------------------- one place
@@ -147,7 +147,7 @@ STAMP = WANTED.metadata.annotations[handshake.HASH]
 
 
 async def heard_by_the_operator(failure: Exception | None, running: str = "before") -> tuple[seen.Replica, Reloading]:
-    said: Said = {}
+    said: ConditionState = {}
     reloading = Reloading(failure)
     following = Following(reloading, said.update)
     following.begin_with(running)
@@ -176,7 +176,7 @@ async def test_what_does_not_run_is_told_with_its_hash(failure: Exception, kind:
 
 
 async def test_a_restart_is_left_to_new_pods() -> None:
-    said: Said = {}
+    said: ConditionState = {}
     reloading = Reloading()
     following = Following(reloading, said.update)
     following.begin_with("before")
@@ -185,7 +185,7 @@ async def test_a_restart_is_left_to_new_pods() -> None:
 
 
 async def test_what_is_about_to_be_built_is_told_before() -> None:
-    said: Said = {}
+    said: ConditionState = {}
     during: list[str] = []
 
     class Looking(Reloading):
@@ -197,19 +197,19 @@ async def test_what_is_about_to_be_built_is_told_before() -> None:
 
 
 async def test_a_plugin_that_fails_for_every_pod_is_told_with_its_profile() -> None:
-    said: Said = {}
+    said: ConditionState = {}
     following = Following(Reloading(), said.update)
     following.begin_with("h")
-    following.tell_failing("ours", "NameScore", "x" * 100_000)
+    following.report_failing("ours", "NameScore", "x" * 100_000)
     about = {"scheduler_name": "ours", "plugin": "NameScore"}
     assert replica(said).trouble == Trouble(kind=handshake.FAILING, hash="h", message="x" * 1000, **about)
     assert len(said[handshake.TROUBLE] or "") < 5000, "annotations have a limit that all of them share"
-    following.tell_well()
+    following.report_recovered()
     assert (replica(said).hash, replica(said).trouble) == ("h", None)
 
 
 def test_a_plugin_that_holds_a_replica_up_is_told_from_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: Said = dict(handshake.running("h"))
+    said: ConditionState = dict(handshake.running("h"))
 
     async def annotate_once(_client: object, _namespace: str, _name: str, annotations: Mapping[str, Any]) -> None:
         said.update(annotations)
@@ -228,7 +228,7 @@ def test_a_plugin_that_holds_a_replica_up_is_told_from_beside_it(monkeypatch: py
     plugin = SimpleNamespace(name="Slow")
     watch: Any = SimpleNamespace(profile_of=lambda _: "ours")
     pod: Any = SimpleNamespace(pod_namespace="sys", pod_name="s")
-    PluginWatch.tell_stalled(watch, pod, None, "agent", lambda: "h")  # type: ignore[arg-type] # nothing is sent
+    PluginWatch.report_stalled(watch, pod, None, "agent", lambda: "h")  # type: ignore[arg-type] # nothing is sent
     WATCHDOG.on_stalled(plugin, "filter", "it does not come back")
     message = "it does not come back"
     expected = Trouble(kind=handshake.STALLED, hash="h", scheduler_name="ours", plugin="Slow", message=message)

@@ -20,9 +20,9 @@ from pilotage_operator.profiles.actions import (
     PatchProfile,
     PatchStatus,
     StampDeployment,
-    TellEvent,
-    TellFileEvent,
     WakeUp,
+    WriteEvent,
+    WriteFileEvent,
 )
 from pilotage_operator.profiles.world import (
     Answer,
@@ -61,8 +61,8 @@ class ProfileWorld:
         self.config_map: dict[str, Any] | None = None
         self.deployment: dict[str, Any] | None = self._deployment(replicas)
         self.pods: dict[str, dict[str, Any]] = {}
-        self.events: list[TellEvent] = []
-        self.file_events: list[TellFileEvent] = []
+        self.events: list[WriteEvent] = []
+        self.file_events: list[WriteFileEvent] = []
         self.told: set[str] = set()
         self.rights: dict[Right, Answer] = {}
         self.kept: tuple[KeptProfile, ...] | None = None
@@ -229,9 +229,9 @@ class ProfileWorld:
                 assert self.deployment is not None
                 self.deployment["spec"]["template"]["metadata"]["annotations"] = {HASH: stamp}
                 self.deployment["metadata"]["generation"] += 1
-            case TellFileEvent():
+            case WriteFileEvent():
                 self.file_events.append(action)
-            case TellEvent(once=once):
+            case WriteEvent(once=once):
                 if once not in self.told:
                     self.events.append(action)
                 self.told |= {once} - {""}

@@ -1,6 +1,5 @@
-{{/* Something where the release brings a definition: it is wanted, and nobody else brought it. What another release brought is
-     that release's unless it is adopted; what is not Pilotage's at all is used as it is. A cluster that cannot be asked
-     (helm template) has none. */}}
+{{/* Non-empty if the release installs a CRD: it is enabled, and not installed otherwise. A CRD of another release stays with that
+     release unless adopted; a CRD of another project is used unchanged. Without a cluster (helm template) there are none. */}}
 {{- define "pilotage.bringsDefinition" -}}
 {{- $name := .definition.metadata.name -}}
 {{- $switch := get (include "pilotage.definitionSwitches" .root | fromYaml) .definition.spec.names.plural -}}
@@ -13,7 +12,7 @@ yes
 {{- end -}}
 {{- end -}}
 
-{{/* Which definitions are wanted, by the names of their resources. */}}
+{{/* The enabled CRDs, by the names of their resources. */}}
 {{- define "pilotage.definitionSwitches" -}}
 schedulerprofiles: true
 podgroups: {{ .Values.crds.podGroups }}

@@ -1,4 +1,4 @@
-{{/* An image from its value, which is nothing, one string, or a map; a digest counts before a tag. */}}
+{{/* An image from its value: empty, a string, or a map; a digest takes precedence over a tag. */}}
 {{- define "pilotage.image" -}}
 {{- if kindIs "string" .image -}}
 {{- .image -}}
@@ -17,7 +17,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* When it is pulled. */}}
+{{/* The pull policy of an image. */}}
 {{- define "pilotage.pullPolicy" -}}
 {{- $own := kindIs "map" .image | ternary .image dict -}}
 {{- default .root.Values.image.pullPolicy $own.pullPolicy -}}

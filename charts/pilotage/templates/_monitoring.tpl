@@ -1,12 +1,12 @@
-{{/* Something where an object of Prometheus's operator is wanted: always, or where the cluster serves the kind. */}}
+{{/* Non-empty if an object of the Prometheus operator is created: always, or if the cluster serves the kind. */}}
 {{- define "pilotage.monitored" -}}
 {{- if or (eq .enabled "always") (and (eq .enabled "auto") (.root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) -}}
 yes
 {{- end -}}
 {{- end -}}
 
-{{/* A text of files/ with its marks replaced: @PODS selects the scheduler's pods, @OPERATOR the operator's, @LEADING keeps what the leader says, @ALIVE counts
-     who schedules, @WHERE is the release. With "escaped" the text is JSON, where quotes need a backslash. */}}
+{{/* A text of files/ with its marks replaced: @PODS selects the scheduler's pods, @OPERATOR the operator's, @LEADING only the leader's
+     series, @ALIVE counts active schedulers, @WHERE is the release. With "escaped" the text is JSON, where quotes need a backslash. */}}
 {{- define "pilotage.about" -}}
 {{- $name := printf "%s-scheduler" (include "pilotage.fullname" .root) -}}
 {{- $pods := printf "namespace=%q,pod=~\"%s-.*\"" .root.Release.Namespace $name -}}

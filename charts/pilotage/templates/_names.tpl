@@ -1,5 +1,5 @@
-{{/* The name that all objects of a release begin with: the release, and the chart unless the release already names it. A Service
-     wants a letter first and no dots, and its name is the longest; a long name is cut, and stays one of a kind. */}}
+{{/* The prefix of all object names: the release, and the chart unless the release's name contains it. The name of a Service must
+     start with a letter and contain no dots, and is the longest; a long name is cut, and stays unique. */}}
 {{- define "pilotage.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- $full := printf "%s-%s" .Release.Name $name -}}
@@ -21,7 +21,7 @@
 {{- printf "%s-%s.%s" (include "pilotage.fullname" .root) .name .root.Release.Namespace -}}
 {{- end -}}
 
-{{/* What selects the pods of a component. */}}
+{{/* The selector of a component's pods. */}}
 {{- define "pilotage.selector" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -33,7 +33,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- include "pilotage.selector" . | replace ": " "=" | replace "\n" "," -}}
 {{- end -}}
 
-{{/* The labels of every object; the component is whose object it is. */}}
+{{/* The labels of every object, with its component. */}}
 {{- define "pilotage.labels" -}}
 {{ include "pilotage.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -45,7 +45,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
-{{/* The service accounts, whoever creates them. */}}
+{{/* The service accounts, whether the chart creates them or not. */}}
 {{- define "pilotage.scheduler.serviceAccountName" -}}
 {{- default (printf "%s-scheduler" (include "pilotage.fullname" .)) .Values.scheduler.serviceAccount.name -}}
 {{- end -}}
@@ -59,7 +59,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- printf "%s-config" (include "pilotage.fullname" .) -}}
 {{- end -}}
 
-{{/* The profile of the values, and what pods write as their schedulerName. */}}
+{{/* The profile of the values, which is also the schedulerName of pods. */}}
 {{- define "pilotage.schedulerName" -}}
 {{- default (include "pilotage.fullname" .) .Values.scheduler.name -}}
 {{- end -}}

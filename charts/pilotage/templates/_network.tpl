@@ -1,4 +1,4 @@
-{{/* Who may reach a port of a pod, and whom it may reach. Probes are the node's own, which no policy keeps out. */}}
+{{/* The peers that may reach a port of a pod, and its egress. Probes come from the node, which no policy blocks. */}}
 {{- define "pilotage.traffic" -}}
 {{- $policy := .root.Values.networkPolicy -}}
 {{- $from := include "pilotage.visitors" .root | fromYamlArray -}}
@@ -32,7 +32,7 @@ egress:
 {{- end }}
 {{- end -}}
 
-{{/* Whom the values let read the metrics, as peers of a NetworkPolicy. */}}
+{{/* The peers that may read the metrics by the values, for a NetworkPolicy. */}}
 {{- define "pilotage.visitors" -}}
 {{- $peers := list -}}
 {{- range .Values.monitoring.readers }}

@@ -1,4 +1,4 @@
-{{/* How many replicas the scheduler has. Without leader election there can be one, and the values may not say how many. */}}
+{{/* The number of the scheduler's replicas; at most one without leader election. The value may be unset. */}}
 {{- define "pilotage.scheduler.replicas" -}}
 {{- $count := .Values.scheduler.replicaCount -}}
 {{- if kindIs "invalid" $count -}}
@@ -11,7 +11,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What pods of both components have in common. */}}
+{{/* The common fields of both components' pods. */}}
 {{- define "pilotage.pod" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -39,7 +39,7 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{/* What containers of both components have in common, up to their arguments. */}}
+{{/* The common fields of both components' containers, up to their arguments. */}}
 {{- define "pilotage.container" -}}
 name: {{ .component }}
 image: {{ include "pilotage.image" (dict "root" .root "component" .component "image" .values.image) | quote }}
@@ -54,7 +54,7 @@ resources:
 {{- end }}
 {{- end -}}
 
-{{/* Who a pod is, and what the values add to its environment; a variable that they name again is theirs. */}}
+{{/* The environment of a pod: its identity, and variables of the values, which take precedence. */}}
 {{- define "pilotage.env" -}}
 {{- $given := list -}}
 {{- range .extra }}{{ $given = append $given .name }}{{ end -}}
@@ -71,7 +71,7 @@ resources:
 {{- end }}
 {{- end -}}
 
-{{/* The image's entry point is not that of scheduler-plugins' image, whose values name it. */}}
+{{/* Ignores the entry point of scheduler-plugins' image, which values for its chart name. */}}
 {{- define "pilotage.scheduler.command" -}}
 {{- if not (deepEqual .Values.scheduler.command (list "/bin/kube-scheduler")) -}}
 {{- with .Values.scheduler.command }}

@@ -12,7 +12,7 @@
 {{- $plugins = append $plugins $plugin -}}
 {{- $named = append $named $plugin.name -}}
 {{- end -}}
-{{- /* A queue is always sorted: whoever else sorts it replaces PrioritySort, and without anybody else it must stay. */ -}}
+{{- /* A queue is always sorted: another queue sort plugin replaces PrioritySort, which must stay otherwise. */ -}}
 {{- range without $disabled "*" "PrioritySort" -}}
 {{- if not (has . $named) -}}
 {{- $plugins = append $plugins (dict "name" . "enabled" false) -}}
@@ -30,7 +30,7 @@
 {{- toYaml $spec -}}
 {{- end -}}
 
-{{/* All profiles of the values: what the operator creates and keeps. Each says which release serves it. */}}
+{{/* All profiles of the values, which the operator creates and maintains. Each names the release that serves it. */}}
 {{- define "pilotage.profiles" -}}
 {{- $instance := printf "%s/%s" .Release.Namespace .Release.Name -}}
 {{- $all := list -}}
@@ -52,8 +52,8 @@
 {{- toYaml $all -}}
 {{- end -}}
 
-{{/* The names of the values that profiles of other releases serve: {schedulerName, profile, instance}. A cluster that cannot be
-     asked (helm template), or that does not serve profiles yet, has none. */}}
+{{/* The scheduler names of the values that profiles of other releases serve: {schedulerName, profile, instance}. None without a
+     cluster (helm template), or before it serves profiles. */}}
 {{- define "pilotage.takenNames" -}}
 {{- $instance := printf "%s/%s" .Release.Namespace .Release.Name -}}
 {{- $wanted := list -}}

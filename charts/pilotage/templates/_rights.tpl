@@ -1,4 +1,4 @@
-{{/* The plugins whose rights the scheduler gets, of those that need any. */}}
+{{/* The plugins whose rights the scheduler gets, among those that need any. */}}
 {{- define "pilotage.pluginsWithRights" -}}
 {{- $rights := .Files.Get "files/plugin-rights.yaml" | fromYaml -}}
 {{- if kindIs "string" .Values.rbac.plugins -}}
@@ -12,7 +12,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The kinds whose controllers run; none where the values turn them off. */}}
+{{/* The kinds whose controllers run; none if the values disable them. */}}
 {{- define "pilotage.controllers" -}}
 {{- $rights := .Files.Get "files/controller-rights.yaml" | fromYaml -}}
 {{- $wanted := list -}}

@@ -1,6 +1,6 @@
-"""Requests to the API server through the official client, with our timeouts and three distinct ways to fail."""
+"""Requests to the API server through the official client, with our time-outs and three distinct kinds of failure."""
 
-# ruff: noqa: ASYNC109 - a caller that cancels would not know whether the request was sent
+# ruff: noqa: ASYNC109 - after a cancellation the caller would not know whether the request was sent
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -21,11 +21,11 @@ _NO_QUERY: Mapping[str, str] = {}
 
 
 class ApiRequests:
-    """The requests of one program, a few at a time; they return the body of a successful answer.
+    """The requests of one program, a few at a time; they return the body of a successful response.
 
-    They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
-    nobody knows). Objects are addressed by path and sent as they are: the client's models would drop the fields that
-    they do not know, of people's pods for instance, and its classes for core/v1 and apps/v1 take 31 MB to import.
+    They fail with ApiError (the server returned an error), Unreachable (nothing was sent) or OutcomeUnknown (it was
+    sent, without a complete response). Objects are addressed by path and sent unchanged: the client's models would drop
+    unknown fields, of users' pods for instance, and its classes for core/v1 and apps/v1 take 31 MB to import.
     """
 
     def __init__(self, login: Login, *, writer: str, seconds: float, at_once: int) -> None:
@@ -42,16 +42,16 @@ class ApiRequests:
         return await self._in_turn(lambda client: self._answer(client, "POST", path, self._written_by, manifest))
 
     async def patch(self, path: str, change: Mapping[str, Any]) -> bytes:
-        """Merge a change into an object."""
+        """Patch an object with a merge patch."""
         return await self._in_turn(lambda client: self._answer(client, "PATCH", path, self._written_by, change))
 
     async def delete(self, path: str, uid: str) -> bytes:
-        """Delete an object, but not another one of its name."""
+        """Delete an object, but never a successor of the same name."""
         options = {"preconditions": {"uid": uid}}
         return await self._in_turn(lambda client: self._answer(client, "DELETE", path, _NO_QUERY, options))
 
     async def typed(self, call: Callable[[ApiClient], Awaitable[T]]) -> T:
-        """Make one call of an API class of the client."""
+        """Call a method of an API class of the client."""
 
         async def ask(client: ApiClient) -> T:
             try:
@@ -67,7 +67,7 @@ class ApiRequests:
     async def stream(
         self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a streaming response, and yield its bytes as they arrive; `timeout` is for its beginning only."""
+        """Open a streaming response, and yield its bytes as they arrive; `timeout` only applies to its start."""
         seconds = timeout or self._seconds
 
         async def begin(client: ApiClient) -> aiohttp.ClientResponse:
@@ -82,7 +82,7 @@ class ApiRequests:
             response.close()
 
     async def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         await self._login.close()
 
     async def _pieces(self, response: aiohttp.ClientResponse, seconds: float) -> AsyncIterator[bytes]:
@@ -91,7 +91,7 @@ class ApiRequests:
                 yield piece
 
     async def _in_turn(self, ask: Callable[[ApiClient], Awaitable[T]], seconds: float | None = None) -> T:
-        """Send a request when it is our turn; the timeout starts then."""
+        """Wait for our turn and send a request; the time-out starts then."""
         wanted = seconds or self._seconds
         try:
             async with asyncio.timeout(wanted):
@@ -135,7 +135,7 @@ class ApiRequests:
 
     @contextmanager
     def _failures(self, seconds: float) -> Iterator[None]:
-        """Tell failures of a connection apart by whether anything was sent."""
+        """Convert connection errors, by whether anything was sent."""
         where = self._login.where
         try:
             yield
@@ -162,8 +162,8 @@ async def _sent(
     *,
     limits: aiohttp.ClientTimeout,
 ) -> aiohttp.ClientResponse:
-    """Send a request and return the beginning of its response; ApiError if that is an error."""
-    headers = {"Accept": JSON, "Accept-Encoding": "identity"}  # to compress would cost more than the network
+    """Send a request and return the start of its response; ApiError if that is an error."""
+    headers = {"Accept": JSON, "Accept-Encoding": "identity"}  # compression would cost more than the network
     headers["Content-Type"] = MERGE_PATCH if verb == "PATCH" else JSON
     request = await client.param_serialize(
         verb, path, query_params=list(query.items()), header_params=headers, body=body, auth_settings=["BearerToken"]
@@ -172,7 +172,7 @@ async def _sent(
     if response.status < 300:
         return response
     why = b""
-    with suppress(aiohttp.ClientError, TimeoutError):  # the status matters; the text only explains it
+    with suppress(aiohttp.ClientError, TimeoutError):  # only the status is needed; the text is optional
         why = await _read(response, _LARGEST_REFUSAL)
     response.close()
     raise api_error(response.status, why, _retry_after(response.headers))

@@ -53,7 +53,7 @@ _PLUGIN_FOLDERS = _option(
 
 
 def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Return the kinds that are named."""
+    """Return the named kinds."""
     known = tuple(controller.resource.kind for controller in CONTROLLERS)
     wanted = known if value == "all" else tuple(name.strip() for name in value.split(",") if name.strip())
     if strange := [name for name in wanted if name not in known]:
@@ -62,7 +62,7 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Return the names of a list."""
+    """Return the names of a comma-separated list."""
     return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
 
 
@@ -74,7 +74,7 @@ def _directory(context: click.Context, parameter: click.Parameter, value: str) -
 
 
 def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Return the hosts that are named."""
+    """Return the named hosts."""
     found = _names(context, parameter, value) or ()
     for why in filter(None, map(wrong_host, found)):
         raise click.BadParameter(why)
@@ -182,8 +182,8 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @click.pass_context
 def run(context: click.Context, /, release: str, log_format: str, verbose: bool, **given: Any) -> None:
     """Reconcile the SchedulerProfiles of one release until stopped."""
-    # kopf takes a second to import, which no other command should.
-    from pilotage_operator.cluster import NoWay
+    # kopf takes a second to import, which only this command should pay for.
+    from pilotage_operator.cluster import NoClusterAccess
     from pilotage_operator.operate import operate
 
     namespace = given.pop("namespace") or _own_namespace(context)
@@ -192,7 +192,7 @@ def run(context: click.Context, /, release: str, log_format: str, verbose: bool,
     set_up_logs(_DEBUG if verbose else 0, json=log_format == "json")
     try:
         asyncio.run(operate(settings_for(namespace, release, **given)))
-    except NoWay as error:
+    except NoClusterAccess as error:
         raise click.ClickException(str(error)) from error
 
 

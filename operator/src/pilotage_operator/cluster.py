@@ -1,4 +1,4 @@
-"""The only I/O: what the operator reads from the API server, and everything that it writes there."""
+"""The operator's I/O: everything that it reads from and writes to the API server."""
 
 import asyncio
 import logging
@@ -38,9 +38,9 @@ from pilotage_operator.profiles.actions import (
     PatchProfile,
     PatchStatus,
     StampDeployment,
-    TellEvent,
-    TellFileEvent,
     WakeUp,
+    WriteEvent,
+    WriteFileEvent,
 )
 from pilotage_operator.profiles.own_nodes import PatchNode
 from pilotage_operator.profiles.plugin_library import is_plugin_file
@@ -67,12 +67,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 _SECONDS = 10.0  # for every request
 _ALLOWED_FOR, _DENIED_FOR = 30.0, 4.0  # seconds that an answer is cached
-_AT_ONCE = 8  # cached access reviews
-# Events about cluster-scoped objects are in this namespace.
+_AT_ONCE = 8  # concurrent access reviews
+# The namespace of events about cluster-scoped objects.
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
 _KUBE_SCHEDULER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
-# Groups that every API server has: they need no CRD.
+# Groups of every API server, which need no CRD.
 _BUILT_IN = frozenset(
     {"", "apps", "autoscaling", "batch", "policy"}
     | {f"{name}.k8s.io" for name in ("coordination", "events", "networking", "node", "rbac.authorization")}
@@ -81,7 +81,7 @@ _BUILT_IN = frozenset(
 
 
 class NotReachable(Exception):
-    """The API server is not reachable now; later it may be."""
+    """The API server is temporarily not reachable."""
 
     def __init__(self, message: str, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -89,7 +89,7 @@ class NotReachable(Exception):
 
 
 class WorldChanged(Exception):
-    """An object has changed since it was read: read again."""
+    """An object has changed since it was read; read it again."""
 
 
 class Refused(Exception):
@@ -106,7 +106,7 @@ class Seen:
     replicas: tuple[Replica, ...]
     owner: OwnerReference | None
     plugin_sources: tuple[PluginSource, ...] = ()
-    versions: Mapping[Key, str] = field(default_factory=dict)  # of everything that watchers must have seen
+    versions: Mapping[Key, str] = field(default_factory=dict)  # of all objects that watchers must have reported
     kube_scheduler: str = ""  # the leader of kube-scheduler, if a profile has its name
 
 
@@ -115,15 +115,15 @@ class _Object(msgspec.Struct):
 
 
 def connect(settings: Settings) -> "Cluster":
-    """Find the access to the API server; NoWay says what to do if there is none."""
+    """Find the access to the API server; NoClusterAccess if there is none."""
     try:
         return Cluster(settings, ways.find(settings.kubeconfig))
     except NoAccess as error:
-        raise NoWay(str(error)) from error
+        raise NoClusterAccess(str(error)) from error
 
 
-class NoWay(Exception):
-    """There is no known access to the API server."""
+class NoClusterAccess(Exception):
+    """There is no access to the API server; the message says what to do."""
 
 
 class Cluster:
@@ -141,11 +141,11 @@ class Cluster:
 
     @property
     def client(self) -> ApiRequests:
-        """Return the client, which controllers use too; `asked` classifies its exceptions."""
+        """Return the client, which controllers also use; `asked` classifies its exceptions."""
         return self._client
 
     async def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         await self._client.close()
 
     async def login(self) -> kopf.AiohttpSession:
@@ -158,7 +158,7 @@ class Cluster:
         """Return whether SchedulerProfiles are served."""
         return PLURAL in await self._resources(GROUP)
 
-    async def look(self, *, with_owner: bool) -> Seen:
+    async def read_state(self, *, with_owner: bool) -> Seen:
         """Read everything that the reconciliation depends on."""
         profiles, config_map, sources, deployment, pods, owner = await asyncio.gather(
             self._list(PROFILES, StoredProfile),
@@ -186,7 +186,7 @@ class Cluster:
         return f"{PLUGINS_LABEL}={self._settings.release}"
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
-        """Return for each permission whether the scheduler has it; answers are cached for a while."""
+        """Return which permissions the scheduler has; answers are cached for a while."""
         now = monotonic()
         known = {right: self._answers[right] for right in wanted if right in self._answers}
         new = [right for right in wanted if right not in known or known[right][1] <= now]
@@ -241,7 +241,7 @@ class Cluster:
         return OwnerReference(group, kind, found.metadata.name, found.metadata.uid)
 
     async def _kube_scheduler(self) -> str:
-        """Return the leader of kube-scheduler, "" if its Lease cannot be read: a warning must not cause a failure."""
+        """Return the leader of kube-scheduler; "" if its Lease cannot be read, since this is only for a warning."""
         try:
             found = await self._get(_KUBE_SCHEDULER, Lease)
         except Refused as error:
@@ -252,7 +252,7 @@ class Cluster:
         return found.spec.leader(datetime.now(UTC)) if found is not None else ""
 
     async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
-        # Item by item: authors of profiles must not be able to make the list too large, or to block us.
+        # Item by item, so that authors of profiles cannot make the list too large or block the operator.
         found: list[T] = []
         turn = Turn()
 
@@ -294,7 +294,7 @@ class Cluster:
     # ------------------------------------------------------------------------------------------------- writing
 
     async def do(self, action: Action | PatchNode) -> None:
-        """Execute one action; WorldChanged, NotReachable or Refused say why it failed."""
+        """Execute one action; raises WorldChanged, NotReachable or Refused if it fails."""
         match action:
             case CreateProfile(manifest):
                 await self._create(PROFILES, manifest)
@@ -313,17 +313,17 @@ class Cluster:
             case StampDeployment(stamp):
                 template = {"metadata": {"annotations": {HASH: stamp}}}
                 await self._patch(self._deployment_path(), {"spec": {"template": template}})
-            case TellEvent() | TellFileEvent():
-                await self._tell(action)
+            case WriteEvent() | WriteFileEvent():
+                await self._write_event(action)
             case WakeUp():
                 pass
 
-    async def _tell(self, event: TellEvent | TellFileEvent) -> None:
-        """Write an event; a lost event is no reason to stop."""
+    async def _write_event(self, event: WriteEvent | WriteFileEvent) -> None:
+        """Write an event; failures are only logged."""
         if event.once in self._told or not self._budget.take():
             return
         try:
-            if isinstance(event, TellFileEvent):
+            if isinstance(event, WriteFileEvent):
                 path = self._path("/apis/events.k8s.io/v1", "events")
                 await self._create(path, file_event_manifest(event, self._settings.namespace))
             else:
@@ -340,7 +340,7 @@ class Cluster:
         await self.asked(self._client.patch(path, change))
 
     async def asked(self, request: Awaitable[T]) -> T:
-        """Wait for a response; WorldChanged, NotReachable or Refused say why there is none."""
+        """Wait for a response; raises WorldChanged, NotReachable or Refused without one."""
         try:
             return await request
         except (Unreachable, OutcomeUnknown) as error:
@@ -366,7 +366,7 @@ class Cluster:
 
 
 def _is_of_the_cluster(profile: StoredProfile) -> bool:
-    """Return whether a profile has the name of the cluster's own scheduler."""
+    """Return whether a profile serves default-scheduler."""
     named = profile.spec.get("schedulerName") if isinstance(profile.spec, dict) else None
     return (named or profile.name) == DEFAULT_SCHEDULER
 

@@ -1,4 +1,4 @@
-"""Every condition of a SchedulerProfile, every reason for it, and what to do: the source of the documentation."""
+"""All conditions of a SchedulerProfile with their reasons and remedies; the documentation is generated from this."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from pilotage.config.handshake import PLUGINS_LABEL
 
 @dataclass(frozen=True)
 class Reason:
-    """One word that a condition can have as its reason."""
+    """A possible reason of a condition."""
 
     status: Literal["True", "False"]
     word: str
@@ -18,7 +18,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class ConditionType:
-    """One condition: the question that it answers, and its answers."""
+    """A condition: the question that it answers, and its reasons."""
 
     name: str
     question: str
@@ -179,7 +179,7 @@ CONDITIONS = (
     ),
     ConditionType(
         "Warning",
-        "Does the running spec have a likely mistake? It runs nevertheless.",
+        "Does the running spec have a likely mistake? It runs anyway.",
         (
             Reason(
                 "True",

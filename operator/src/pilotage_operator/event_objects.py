@@ -9,18 +9,18 @@ from uuid import uuid4
 from pilotage.cluster.write.event_objects import shortened
 from pilotage.cluster.write.microtime import format_microtime
 from pilotage.scheduler_profiles.resource import API_VERSION, GROUP, KIND
-from pilotage_operator.profiles.actions import TellEvent, TellFileEvent
+from pilotage_operator.profiles.actions import WriteEvent, WriteFileEvent
 from pilotage_operator.settings import FIELD_MANAGER
 
 
-def event_manifest(event: TellEvent) -> dict[str, Any]:
-    """Return an event about a profile as events.k8s.io/v1 has it."""
+def event_manifest(event: WriteEvent) -> dict[str, Any]:
+    """Return an event of events.k8s.io/v1 about a profile."""
     about = {"apiVersion": API_VERSION, "kind": KIND, "name": event.name, "uid": event.uid}
     return _event("default", about, event.severity, event.reason, event.note)
 
 
-def file_event_manifest(event: TellFileEvent, namespace: str) -> dict[str, Any]:
-    """Return an event about a ConfigMap with a plugin file that cannot be used."""
+def file_event_manifest(event: WriteFileEvent, namespace: str) -> dict[str, Any]:
+    """Return an event about a ConfigMap with an invalid plugin file."""
     about = {"apiVersion": "v1", "kind": "ConfigMap", "name": event.name, "namespace": namespace, "uid": event.uid}
     return _event(namespace, about, "Warning", "BrokenPlugin", event.note)
 
@@ -42,7 +42,7 @@ def _event(namespace: str, about: Mapping[str, str], severity: str, reason: str,
 
 
 class EventBudget:
-    """A token bucket of events; those beyond it are dropped."""
+    """A token bucket of events; events above the limit are dropped."""
 
     def __init__(self, burst: int, seconds: float) -> None:
         self._burst, self._seconds = burst, seconds

@@ -1,4 +1,4 @@
-"""kopf's handlers: every change becomes one call of the reconciler."""
+"""kopf's handlers: every change triggers the reconciler."""
 
 import logging
 from typing import Any
@@ -29,21 +29,21 @@ def handlers(cluster: Cluster, reconciler: Reconciler) -> kopf.OperatorRegistry:
     @kopf.on.event("", "v1", "pods", registry=registry)
     @kopf.on.event("apps", "v1", "deployments", registry=registry)
     async def changed(body: kopf.Body, **_: Any) -> None:
-        reconciler.watch_lag.heard((body["kind"], body.metadata["name"]), body.metadata.get("resourceVersion", ""))
+        reconciler.watch_lag.reported((body["kind"], body.metadata["name"]), body.metadata.get("resourceVersion", ""))
         reconciler.something_changed()
 
     return registry
 
 
 def kopf_settings(settings: Settings) -> kopf.OperatorSettings:
-    """Return kopf's settings: only the needed watches, and no writes."""
-    # It logs every call of a handler, which here is every change of anything.
+    """Return kopf's settings: only the required watches, and no writes."""
+    # kopf logs every call of a handler, which here is every change of any object.
     logging.getLogger("kopf").setLevel(logging.WARNING)
     own = kopf.OperatorSettings()
     own.posting.enabled = False
     own.scanning.disabled = True
     own.peering.standalone = True
-    own.process.ultimate_exiting_timeout = None  # it would also kill us when kopf is only restarted
+    own.process.ultimate_exiting_timeout = None  # it would also kill the process when only kopf is restarted
     own.networking.request_timeout = _REQUEST_SECONDS
     own.networking.connect_timeout = _REQUEST_SECONDS
     own.networking.error_backoffs = _BACKOFFS
@@ -53,7 +53,7 @@ def kopf_settings(settings: Settings) -> kopf.OperatorSettings:
     own.watching.inactivity_timeout = _SILENT_SECONDS
     own.watching.server_timeout = _STREAM_SECONDS
     own.watching.label_selectors["", "v1", "configmaps"] = settings.watched_config_maps
-    # Without a Deployment none is watched: no name is empty.
+    # Without a Deployment, a name that cannot exist is watched.
     own.watching.field_selectors["apps", "v1", "deployments"] = f"metadata.name={settings.scheduler_deployment or '-'}"
     own.watching.label_selectors["", "v1", "pods"] = settings.scheduler_selector
     return own

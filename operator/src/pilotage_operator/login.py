@@ -1,4 +1,4 @@
-"""The one login of the operator: kopf's watchers and the official client use the same server and user."""
+"""The login of the operator, which kopf's watchers and the official client share."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from pilotage.cluster.credentials.credentials import Identity
 from pilotage.cluster.transport.api_errors import NoAccess, Unreachable
 
 _SAME_LOGIN_FOR = timedelta(minutes=10)
-_BUFFER = 1 << 16  # bytes that are here and not read yet, before a server has to wait
+_BUFFER = 1 << 16  # unread bytes until the server must wait
 
 
 class Login:
@@ -30,7 +30,7 @@ class Login:
         return self._access.identity
 
     async def client(self) -> ApiClient:
-        """Return the client, with credentials that are fresh."""
+        """Return the client with current credentials."""
         if self._access.is_stale:
             await self._renew(None)
         client, authorization = self._client, self.identity.authorization
@@ -45,7 +45,7 @@ class Login:
         return self.identity is not refused
 
     async def for_kopf(self) -> kopf.AiohttpSession:
-        """Return a login for kopf, which asks again when it is old or rejected."""
+        """Return a login for kopf, which requests a new one when it is old or rejected."""
         await self._access.renew(self.identity)
         who = self.identity.authorization
         session = aiohttp.ClientSession(
@@ -56,7 +56,7 @@ class Login:
         return kopf.AiohttpSession(server=self._access.server, aiohttp_session=session, expiration=expiration)
 
     async def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         for client in (self._client, self._replaced):
             if client is not None:
                 await _close(client)
@@ -69,7 +69,7 @@ class Login:
             raise Unreachable(f"the server rejected the credentials, and there are no others: {error}") from error
 
     async def _replace(self) -> ApiClient:
-        """Make a client for another client certificate; what is under way with the one before it may end."""
+        """Create a client for a new client certificate; requests in flight with the previous one may finish."""
         outdated, self._replaced, self._tls = self._replaced, self._client, self._access.tls
         new = self._client = self._new_client()
         if outdated is not None:
@@ -77,8 +77,8 @@ class Login:
         return new
 
     def _new_client(self) -> ApiClient:
-        # Watches keep their connections: the number of requests is limited where they are made. TLS is that of our own
-        # access, which trusts what Go's clients trust. A proxy of the environment is not for us.
+        # Watches keep their connections; the number of other requests is limited elsewhere. TLS is that of our own
+        # access, which trusts the same CAs as Go's clients. Proxies of the environment are not used.
         connector = aiohttp.TCPConnector(limit=0, ssl=self._access.tls or False)
         configuration = Configuration(
             host=self._access.server,
@@ -92,6 +92,6 @@ class Login:
 
 
 async def _close(client: ApiClient) -> None:
-    await client.close()  # type: ignore[no-untyped-call] # the client's own lack
-    # The client leaves a connector that it was given to its owner.
+    await client.close()  # type: ignore[no-untyped-call] # untyped in the client
+    # The client does not close a connector that it did not create.
     await client.configuration.client_session_kwargs["connector"].close()

@@ -1,4 +1,4 @@
-"""What the operator tells Prometheus: that it works, and the conditions of the profiles that its release serves."""
+"""The operator's metrics: its health, and the conditions of the profiles that its release serves."""
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
@@ -9,7 +9,7 @@ from pilotage_operator.profiles.world import StoredProfile
 
 BUILD_INFO, ROUND_AGE = "pilotage_operator_build_info", "pilotage_operator_round_age_seconds"
 CONDITION = "pilotage_operator_profile_condition"
-# Alerts and dashboards ask for these; a test compares.
+# Alerts and dashboards use these; a test compares them.
 LABELS = {
     BUILD_INFO: ("version",),
     ROUND_AGE: (),

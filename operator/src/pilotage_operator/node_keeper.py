@@ -1,4 +1,4 @@
-"""Maintains profiles' own nodes: their number in the status, and the taint if it is enabled."""
+"""Maintains profiles' own nodes: their number in the status, and the taint, if enabled."""
 
 import asyncio
 import logging
@@ -31,13 +31,13 @@ EVERY = 15.0  # seconds
 
 
 class Api(Protocol):
-    """What the keeper needs from the cluster."""
+    """The cluster as the keeper needs it."""
 
     async def all_of(self, path: str, kind: type[T], selector: str = "") -> list[T]:
         """Return all objects of a path with labels that a selector matches."""
 
     async def do(self, action: PatchNode | PatchStatus) -> None:
-        """Do one thing."""
+        """Execute one action."""
 
 
 class NodeKeeper:
@@ -46,7 +46,7 @@ class NodeKeeper:
     def __init__(self, settings: Settings, api: Api) -> None:
         self._settings, self._api = settings, api
         self._release = release_value(settings.instance)
-        self._may_have_tainted = settings.taint_nodes  # perhaps before this process started
+        self._may_have_tainted = settings.taint_nodes  # possibly before this process started
 
     async def run(self) -> None:
         """Reconcile periodically until cancelled; failures are retried the next time."""

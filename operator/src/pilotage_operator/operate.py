@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _SIGNALS_TAKEN_AFTER = 1.0  # seconds
-_WELL_AFTER = 60.0  # seconds of watching, after which trouble is new
+_WELL_AFTER = 60.0  # seconds of watching after which a failure counts as the first
 
 
 async def operate(settings: Settings) -> None:
@@ -55,13 +55,13 @@ async def operate(settings: Settings) -> None:
 
 
 def unless_it_was_closed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log uncaught errors, except of kopf's streams: at exit, some are closed while they are read."""
+    """Log uncaught errors, except those of kopf's streams, some of which are closed while being read at exit."""
     if "asyncgen" not in context:
         loop.default_exception_handler(context)
 
 
 async def _until_served(cluster: Cluster, stop: asyncio.Event) -> bool:
-    """Wait for the CRD; kopf looks only once whether it is there. False if stopped first."""
+    """Wait for the CRD, since kopf checks for it only once; False if stopped first."""
     pause = _FIRST_PAUSE
     while not stop.is_set():
         try:
@@ -76,16 +76,16 @@ async def _until_served(cluster: Cluster, stop: asyncio.Event) -> bool:
 
 
 async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, stop: asyncio.Event) -> None:
-    """Reconcile and run the controllers while kopf watches, until stopped or kopf gives up.
+    """Reconcile and run the controllers while kopf watches, until stopped or kopf fails.
 
-    As it ends it cancels every task that was made meanwhile, also those of a round: so all end together.
+    At its end kopf cancels every task created meanwhile, including those of a round, so all end together.
     """
     controllers = Controllers(ControllerApi(cluster), settings.controllers)
     keeper = NodeKeeper(settings, cluster)
     running = (stop.wait(), reconciler.run(), controllers.run(), keeper.run())
     ours = [asyncio.create_task(each) for each in running]
     watchers = asyncio.create_task(_watch(settings, cluster, reconciler))
-    # kopf installs signal handlers at its start; ours replace them, to get signals also while it exits.
+    # kopf installs signal handlers at its start; ours replace them, to receive signals also while it exits.
     asyncio.get_running_loop().call_later(_SIGNALS_TAKEN_AFTER, _on_signals, stop)
     try:
         await asyncio.wait([ours[0], watchers], return_when=asyncio.FIRST_COMPLETED)
@@ -107,13 +107,13 @@ async def _watch(settings: Settings, cluster: Cluster, reconciler: Reconciler) -
         settings=kopf_settings(settings),
         namespaces=[settings.namespace],
         standalone=True,
-        # Without it kopf looks up the user name, which a container may not have.
+        # Otherwise kopf looks up the user name, which a container may not have.
         identity=cast(Any, settings.instance),
     )
 
 
 def _on_signals(stop: asyncio.Event) -> None:
-    """Have signals tell us to stop."""
+    """Stop on signals."""
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
 

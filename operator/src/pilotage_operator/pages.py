@@ -1,4 +1,4 @@
-"""Serves the operator's two pages over plain HTTP: health, and metrics with the profiles' conditions."""
+"""Serves the operator's two pages over plain HTTP: health and metrics."""
 
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -21,12 +21,12 @@ Page = Callable[[], web.Response]
 
 
 def serving_metrics(port: int, text: Callable[[], str]) -> AbstractAsyncContextManager[int]:
-    """Serve /metrics until the block ends; 0 serves nothing. Gives the port; without it the operator works, too."""
+    """Serve /metrics during the block; yields the port. 0 disables it; the operator also works without it."""
     return _serving(port, "/metrics", lambda: web.Response(text=text(), headers=_HEADERS | _METRICS))
 
 
 def serving_health(port: int, trouble: Callable[[], str]) -> AbstractAsyncContextManager[int]:
-    """Serve /healthz until the block ends: 500 and the reason if this process should be replaced."""
+    """Serve /healthz during the block: 500 and the reason if this process should be replaced."""
 
     def health() -> web.Response:
         found = trouble()

@@ -1,4 +1,4 @@
-"""The plugins that the scheduler has, and a judge who knows them."""
+"""The catalogue of the scheduler's plugins, and a judge with it."""
 
 import logging
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 def judge_with(folders: Iterable[Path]) -> Judge:
-    """Return a judge who knows all plugins; errors of a folder are reported if a plugin is not found."""
+    """Return a judge for all plugins; errors of a folder are reported if a plugin is not found."""
     catalogue, troubles = catalogue_of(folders)
     for trouble in troubles:
         log.warning("invalid plugin: %s", trouble)
@@ -19,7 +19,7 @@ def judge_with(folders: Iterable[Path]) -> Judge:
 
 
 def catalogue_of(folders: Iterable[Path]) -> tuple[PluginCatalogue, list[str]]:
-    """Return the valid plugins, and what is wrong with the others."""
+    """Return the valid plugins, and the errors of the others."""
     catalogue, troubles = built_in(), []
     for folder in folders:
         try:

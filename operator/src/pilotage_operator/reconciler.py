@@ -1,4 +1,4 @@
-"""The only task that acts: on changes it reads, decides and executes."""
+"""The reconciler: after changes it reads, decides and executes; no other task writes."""
 
 import asyncio
 import logging
@@ -38,10 +38,10 @@ _STANDS_STILL_AFTER, _LAGS_AFTER = 120.0, 90.0
 
 
 class Api(Protocol):
-    """What a reconciler needs from the cluster."""
+    """The cluster as the reconciler needs it."""
 
-    async def look(self, *, with_owner: bool) -> Seen:
-        """Look at everything."""
+    async def read_state(self, *, with_owner: bool) -> Seen:
+        """Read the current state."""
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
         """Check the scheduler's permissions."""
@@ -51,7 +51,7 @@ class Api(Protocol):
 
 
 class Reconciler:
-    """Keeps the cluster as the profiles want it; only one round runs at a time."""
+    """Reconciles the cluster with the profiles, one round at a time."""
 
     def __init__(self, settings: Settings, api: Api, judge: UnitJudge, values: ValuesFile) -> None:
         self.watch_lag = WatchLag()
@@ -76,7 +76,7 @@ class Reconciler:
         return ""
 
     def metrics(self) -> str:
-        """Return what Prometheus reads."""
+        """Return the metrics."""
         return metrics_text(self._profiles, self._settings.instance, monotonic() - self._finished_at)
 
     async def run(self) -> None:
@@ -85,7 +85,7 @@ class Reconciler:
             pause = await self._safe_round()
             self._finished_at = monotonic()
             if self._failures:
-                await asyncio.sleep(pause)  # even with changes meanwhile, back off from a server in trouble
+                await asyncio.sleep(pause)  # back off from a failing server, even with changes meanwhile
             else:
                 await self._wait(pause)
 
@@ -98,7 +98,7 @@ class Reconciler:
             pass
 
     async def _safe_round(self) -> float:
-        """Run a round; returns the seconds until the next one is due anyway."""
+        """Run a round; returns the seconds until the next one without changes."""
         self._changed.clear()
         try:
             pause = await self.round()
@@ -133,7 +133,7 @@ class Reconciler:
 
     async def _world(self) -> World:
         kept = self._values.profiles()
-        seen = await self._api.look(with_owner=kept is not None)
+        seen = await self._api.read_state(with_owner=kept is not None)
         self.watch_lag.seen(seen.versions, monotonic())
         self._profiles = seen.profiles
         if seen.config_map is not None and is_intact(seen.config_map):
@@ -153,7 +153,7 @@ class Reconciler:
         return replace(world, rights=await self._api.rights(await self._decided(rights_needed, world)))
 
     async def _decided(self, decide: Callable[[World, Settings, UnitJudge], Decided], world: World) -> Decided:
-        """Decide; in a thread if plugin files are validated, which another process does and may take seconds."""
+        """Decide; in a thread if plugin files must be validated, since the sandbox may take seconds."""
         if not world.plugin_sources and UNITS not in self._remembered:
             return decide(world, self._settings, self._judge)
         return await asyncio.to_thread(decide, world, self._settings, self._judge)
@@ -164,7 +164,7 @@ class Reconciler:
         try:
             await self._api.do(action)
         except Refused as error:
-            # A failed write of one profile does not stop others; but the configuration is required.
+            # A failed write of one profile does not stop others, but the configuration must be written.
             if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
                 raise
             log.error("the API server rejected this (%s): %s", told or type(action).__name__, error)

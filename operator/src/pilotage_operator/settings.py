@@ -17,32 +17,32 @@ class Settings:
     namespace: str
     release: str
     fullname: str
-    scheduler_deployment: str  # empty: there is none, as on a machine where the scheduler is a plain process
+    scheduler_deployment: str  # empty: none, if the scheduler is a plain process
     scheduler_selector: str
     scheduler_service_account: str
     config_map: str
-    owner: str  # the ClusterRole that owns the profiles of the values; empty: nobody does
+    owner: str  # the ClusterRole that owns the profiles of the values; empty: no owner
     values_file: Path | None = None
     liveness_port: int = 0
     metrics_port: int = 0
     kubeconfig: str = ""
     controllers: tuple[str, ...] = ()  # the kinds whose controllers run
-    taint_nodes: bool = False  # those of profiles with spec.nodes.taint
-    outside: OutsideRules = NOTHING_LISTED  # what profiles may make the scheduler do
+    taint_nodes: bool = False  # the nodes of profiles with spec.nodes.taint
+    outside: OutsideRules = NOTHING_LISTED  # limits on external services of profiles
 
     @property
     def instance(self) -> str:
-        """Return how profiles name this release."""
+        """Return the name of this release in profiles."""
         return f"{self.namespace}/{self.release}"
 
     @property
     def release_label(self) -> str:
-        """Return the same as the value of a label, where no slash may be."""
+        """Return the same as a label value, without a slash."""
         return f"{self.namespace}.{self.release}"
 
     @property
     def config_label(self) -> str:
-        """Return the value of the label by which our own ConfigMap is watched; it is not a release name."""
+        """Return the label value of our own ConfigMap for the watch; it is not a valid release name."""
         return f"{self.release}.config"
 
     @property
@@ -57,7 +57,7 @@ class Settings:
 
 
 def settings_for(namespace: str, release: str, **given: object) -> Settings:
-    """Return the settings of a release, with the chart's names where none is given (None)."""
+    """Return the settings of a release, with the chart's names by default (None)."""
     fullname = given.get("fullname") or release
     named: dict[str, object] = {
         "fullname": fullname,

@@ -1,4 +1,4 @@
-"""The profiles that the values of the release describe, as the chart writes them into a file."""
+"""Reads the profiles of the chart's values from the file that the chart writes."""
 
 import logging
 from pathlib import Path
@@ -14,11 +14,11 @@ _LARGEST = 4 << 20
 
 
 class Unreadable(Exception):
-    """The file is not what the chart writes; the message says where."""
+    """The file is not in the chart's format; the message says where."""
 
 
 class ValuesFile:
-    """A file that is reloaded when it changes; unreadable content changes nothing."""
+    """A file that is reloaded when it changes; invalid content changes nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -40,7 +40,7 @@ class ValuesFile:
 
 
 def profiles_in(text: bytes) -> tuple[KeptProfile, ...]:
-    """Read a list of {name, spec}."""
+    """Parse a list of {name, spec}."""
     if len(text) > _LARGEST:
         raise Unreadable(f"it is larger than {_LARGEST} bytes")
     try:

@@ -1,4 +1,4 @@
-"""Whether the watchers still work: what is in the cluster must have been reported."""
+"""Detects watchers that have stopped working: every object in the cluster must have been reported."""
 
 from collections.abc import Mapping
 
@@ -9,29 +9,29 @@ class WatchLag:
     """Compares the versions of objects that watchers reported with existing ones."""
 
     def __init__(self) -> None:
-        self._heard: dict[Key, str] = {}
+        self._reported: dict[Key, str] = {}
         self._missed: dict[Key, tuple[str, float]] = {}
 
-    def heard(self, key: Key, version: str) -> None:
+    def reported(self, key: Key, version: str) -> None:
         """Record what a watcher reported."""
-        self._heard[key] = version
+        self._reported[key] = version
 
     def seen(self, versions: Mapping[Key, str], now: float) -> None:
         """Record what exists."""
-        self._heard = {key: version for key, version in self._heard.items() if key in versions}
-        missed = {key: version for key, version in versions.items() if not self._has_heard(key, version)}
-        # An object counts as missed since the first version that was not reported.
+        self._reported = {key: version for key, version in self._reported.items() if key in versions}
+        missed = {key: version for key, version in versions.items() if not self._has_report(key, version)}
+        # An object counts as missed from the first unreported version on.
         self._missed = {key: (version, self._since(key, now)) for key, version in missed.items()}
 
     def seconds(self, now: float) -> float:
-        """Return for how long an unreported version has existed."""
-        missed = [since for key, (version, since) in self._missed.items() if not self._has_heard(key, version)]
+        """Return how long an unreported version has existed."""
+        missed = [since for key, (version, since) in self._missed.items() if not self._has_report(key, version)]
         return now - min(missed) if missed else 0.0
 
     def _since(self, key: Key, now: float) -> float:
         return self._missed[key][1] if key in self._missed else now
 
-    def _has_heard(self, key: Key, version: str) -> bool:
-        heard = self._heard.get(key, "")
+    def _has_report(self, key: Key, version: str) -> bool:
+        reported = self._reported.get(key, "")
         # A report of a later version includes this one.
-        return heard == version or (heard.isdecimal() and version.isdecimal() and int(heard) >= int(version))
+        return reported == version or (reported.isdecimal() and version.isdecimal() and int(reported) >= int(version))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pilotage.app.handles import Handles
-from pilotage.app.profile_engines import engines, let_go
+from pilotage.app.profile_engines import engines, release_plugins
 from pilotage.config.sharing import OwnNodes
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.handle import Handle
@@ -69,7 +69,7 @@ def test_a_plugin_that_ended_is_told_nothing_more() -> None:
     handles, plugin = Handles(CLUSTER.cache), Curious()
     running = engines(profile(plugin), CLUSTER.cache, handles=handles)
     handles.changes.notify(SERVICE)
-    let_go(handles, running.values(), {})
+    release_plugins(handles, running.values(), {})
     handles.changes.notify(SERVICE)
     assert TOLD == [SERVICE]
 

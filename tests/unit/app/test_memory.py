@@ -9,7 +9,7 @@ import pytest
 # A heap full of holes: one buffer of a hundred stays, and so the end of the heap stays, too.
 HOLES = """
 from pathlib import Path
-from pilotage.app.memory import give_back
+from pilotage.app.memory import trim_heap
 
 def resident():
     return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if "VmRSS" in line)
@@ -17,7 +17,7 @@ def resident():
 before = resident()
 kept = [bytes(2000) for _ in range(50_000)][::100]
 full = resident()
-give_back()
+trim_heap()
 print(full - before, resident() - before)
 """
 

@@ -77,7 +77,7 @@ def test_a_method_that_always_fails_is_told_at_once(world: World) -> None:
 @pytest.mark.parametrize("scheduler", ["batch", ""], ids=["with a pod", "without one, the plugin's profile"])
 def test_a_call_that_the_process_before_did_not_survive(world: World, scheduler: str) -> None:
     found = Suspicion("Mine", "score", scheduler, "1", "default/a", 1, 0.0)
-    world.watch.tell_crash(found)
+    world.watch.report_crash(found)
     assert world.told == [("batch", "Mine", found.message)]
 
 
@@ -95,7 +95,7 @@ def test_what_holds_the_main_thread_is_written_by_another_one(world: World, monk
     monkeypatch.setattr(plugin_watch, "ApiClient", Client)
     monkeypatch.setattr(plugin_watch, "annotate_once", annotate)
     place = FollowedConfigMap("own", "config", "own", "scheduler-1")
-    world.watch.tell_stalled(place, None, "agent", lambda: "abc")  # type: ignore[arg-type]
+    world.watch.report_stalled(place, None, "agent", lambda: "abc")  # type: ignore[arg-type]
     thread = threading.Thread(target=WATCHDOG.on_stalled, args=(world.plugin, "score", "it has not returned for 6s"))
     thread.start()
     thread.join()

@@ -66,7 +66,7 @@ def test_everything_that_is_wrong_with_one(pilotage: Pilotage, write: Write) -> 
         ),
         pytest.param(
             [profile("a")],
-            "a: metadata.name: several profiles have this name, and only the last would stay",
+            "a: metadata.name: several profiles have this name, and only the last one would be kept",
             id="one name",
         ),
         pytest.param([profile("b", instance="x", schedulerName="a")], "", id="nothing, if another release serves it"),

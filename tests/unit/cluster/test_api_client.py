@@ -314,7 +314,7 @@ class TestConnections:
         monkeypatch.setattr(connection_pool, "connect", AsyncMock(return_value=made))
         pool = connection_pool.ConnectionPool(Mock(tls=None), size=1)
         first, _ = await pool.take(10)
-        asyncio.get_running_loop().call_later(9, pool.give_back, first)
+        asyncio.get_running_loop().call_later(9, pool.release, first)
         _, left = await pool.take(10)
         assert left == pytest.approx(10)
 

@@ -80,7 +80,7 @@ def test_what_the_command_is_told(command: Any, tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        pytest.param("echo no luck >&2; exit 3", "failed with exit code 3 and said: no luck", id="it fails"),
+        pytest.param("echo no luck >&2; exit 3", "failed with exit code 3 and printed: no luck", id="it fails"),
         pytest.param("echo hello", "printed no ExecCredential", id="it prints something else"),
         pytest.param("head -c 2000000 /dev/zero", "printed more than", id="it prints far too much"),
         pytest.param(printing(credential(V1BETA1, token="x")), "instead of an ExecCredential", id="another version"),

@@ -91,7 +91,7 @@ async def test_a_binding_is_sent_and_its_error_told(server: ScriptedExtender) ->
 
 async def test_nobody_is_asked_about_a_pod_that_is_gone(server: ScriptedExtender) -> None:
     async with asking(server.url) as extender:
-        with pytest.raises(ExtenderFailed, match="pod default/gone is gone"):
+        with pytest.raises(ExtenderFailed, match="pod default/gone was deleted"):
             await extender.filter(make_pod("gone"), ["n1"])
     assert server.questions == []
 

@@ -109,8 +109,10 @@ def test_nothing_may_be_written_as_null(write: Any) -> None:
         pytest.param("#" * (1 << 20) + "\na: b", "larger than", id="far too large"),
         pytest.param("", "no context is chosen; run kubectl config use-context NAME", id="empty"),
         pytest.param(config("a", current="b"), "there is no context 'b'; there is a", id="no such context"),
-        pytest.param(config("a") | {"clusters": []}, "names the cluster 'a', which is not there", id="no such cluster"),
-        pytest.param(config("a") | {"users": None}, "names the user 'a', which is not there", id="no such user"),
+        pytest.param(
+            config("a") | {"clusters": []}, "names the cluster 'a', which does not exist", id="no such cluster"
+        ),
+        pytest.param(config("a") | {"users": None}, "names the user 'a', which does not exist", id="no such user"),
         pytest.param("\x00", "this is not a kubeconfig", id="no text"),
     ],
 )

@@ -479,7 +479,7 @@ async def test_a_leader_whose_lease_was_freed_by_somebody_else_is_over() -> None
         one = election.enter("one")
         await asyncio.sleep(5)
         election.server.store({"metadata": {}, "spec": {"holderIdentity": ""}})
-        assert await election.tasks["one"] == "the Lease is held by nobody"
+        assert await election.tasks["one"] == "the Lease has no holder"
         assert not one.may_act()
 
 

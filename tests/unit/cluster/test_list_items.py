@@ -88,7 +88,7 @@ def test_the_longest_item_passes() -> None:
     [
         pytest.param([b'{"items":[{}'], "without an end", id="it breaks off"),
         pytest.param([b""], "without an end", id="nothing comes"),
-        pytest.param([b'{"items":[]}}'], "a bracket too many", id="it has too many ends"),
+        pytest.param([b'{"items":[]}}'], "an unmatched bracket", id="it has too many ends"),
         pytest.param([b'{"kind":"', b"x" * 2_000], "bytes around its items", id="the frame has no end"),
     ],
 )

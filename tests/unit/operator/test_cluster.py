@@ -13,7 +13,7 @@ from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.write.microtime import format_microtime
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
 from pilotage_operator.event_objects import EventBudget
-from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, TellEvent
+from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, WriteEvent
 from pilotage_operator.profiles.world import Right
 from pilotage_operator.settings import settings_for
 
@@ -92,7 +92,7 @@ async def test_who_leads_kube_scheduler(
         "/api/v1/namespaces/sys/configmaps": (200, {"items": []}),
         LEASE: lease(),
     }
-    assert (await cluster.look(with_owner=False)).kube_scheduler == expected
+    assert (await cluster.read_state(with_owner=False)).kube_scheduler == expected
     wanted = spec == {"schedulerName": "default-scheduler"}
     assert [path for _, path, _ in playing.asked if path == LEASE] == [LEASE] * wanted
 
@@ -113,7 +113,7 @@ async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
             {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}}},
         ),
     }
-    seen = await cluster.look(with_owner=True)
+    seen = await cluster.read_state(with_owner=True)
     assert [(source.name, [file.path for file in source.files]) for source in seen.plugin_sources] == [
         ("old", ["old/a.py"]),
         ("new", ["new/b.py"]),
@@ -138,7 +138,7 @@ async def test_profiles_that_are_large_as_json_are_read_one_by_one(server: tuple
         "/api/v1/namespaces/sys/pods": (200, {"items": []}),
     }
     playing.writes_as_the_api_server = True
-    seen = await cluster.look(with_owner=False)
+    seen = await cluster.read_state(with_owner=False)
     assert [profile.name for profile in seen.profiles] == [f"p{i}" for i in range(9)]
 
 
@@ -146,7 +146,7 @@ async def test_an_answer_that_is_no_list_is_no_empty_list(server: tuple[Server, 
     playing, cluster = server
     playing.answers[PROFILES] = 200, "sign in to this proxy"
     with pytest.raises(NotReachable, match="not a list"):
-        await cluster.look(with_owner=False)
+        await cluster.read_state(with_owner=False)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ async def test_a_write_that_fails_says_how(
 async def test_a_server_that_is_not_there_is_told_as_such(server: tuple[Server, Cluster]) -> None:
     nobody = Cluster(SETTINGS, from_kubeconfig(None, master="http://127.0.0.1:1"))
     with pytest.raises(NotReachable):
-        await nobody.look(with_owner=False)
+        await nobody.read_state(with_owner=False)
     await nobody.close()
 
 
@@ -186,7 +186,7 @@ async def test_an_event_that_is_lost_stops_nothing_and_one_with_a_key_is_told_on
     server: tuple[Server, Cluster],
 ) -> None:
     playing, cluster = server
-    event = TellEvent("p", "u", "Warning", "Why", "because", once="key")
+    event = WriteEvent("p", "u", "Warning", "Why", "because", once="key")
     await cluster.do(event)
     assert len(playing.asked) == 1, "it was refused"
     path = "/apis/events.k8s.io/v1/namespaces/default/events"

@@ -14,8 +14,8 @@ from pilotage_operator.profiles.actions import (
     PatchProfile,
     PatchStatus,
     StampDeployment,
-    TellEvent,
     WakeUp,
+    WriteEvent,
 )
 from pilotage_operator.profiles.log_lines import sentence
 
@@ -89,7 +89,7 @@ CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT
         ),
         pytest.param(
             PatchConfigMap({"data": {CONFIGURATION: "x"}}),
-            "the scheduler's ConfigMap gets its configuration again, after a change by somebody else",
+            "the scheduler's ConfigMap gets its configuration back, which another writer had changed",
             id="a configuration that was damaged",
         ),
         pytest.param(
@@ -107,7 +107,7 @@ CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT
             "the scheduler's Deployment replaces its pods for configuration abc",
             id="new pods",
         ),
-        pytest.param(TellEvent("batch", "uid", "Normal", "Ready", "well"), "", id="an event is told elsewhere"),
+        pytest.param(WriteEvent("batch", "uid", "Normal", "Ready", "well"), "", id="an event is told elsewhere"),
         pytest.param(WakeUp(datetime.now(UTC)), "", id="time passes"),
     ],
 )

@@ -70,7 +70,7 @@ class Stage:
 
     def once(self) -> None:
         self.round()
-        told = ("TellFileEvent",)
+        told = ("WriteFileEvent",)
         again = reconcile(self.world.world(), self.world.settings, self.judge)
         assert [each for each in again if not isinstance(each, WakeUp) and type(each).__name__ not in told] == []
         assert is_intact(self.world.world().config_map)

@@ -9,7 +9,7 @@ from kit.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld
 from pilotage.config.handshake import CONTENDED, HASH, STRATEGY
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
-from pilotage_operator.profiles.actions import Action, DeleteProfile, PatchStatus, TellEvent, WakeUp
+from pilotage_operator.profiles.actions import Action, DeleteProfile, PatchStatus, WakeUp, WriteEvent
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import Answer, KeptProfile, Right
@@ -768,7 +768,7 @@ def test_a_status_that_nobody_can_read_is_written_anew(world: ProfileWorld) -> N
 def test_only_the_status_of_a_profile_that_changed_is_written(world: ProfileWorld) -> None:
     proven(world)
     actions = once(world)
-    assert [each for each in actions if isinstance(each, PatchStatus | TellEvent)] == []
+    assert [each for each in actions if isinstance(each, PatchStatus | WriteEvent)] == []
 
 
 def says(world: ProfileWorld, contended: str) -> None:

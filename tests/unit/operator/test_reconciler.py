@@ -30,7 +30,7 @@ class Api:
         self.failures: list[Exception] = []
         self.refuses = ""  # the name of a profile that cannot be written
 
-    async def look(self, *, with_owner: bool) -> Seen:
+    async def read_state(self, *, with_owner: bool) -> Seen:
         self.looks += 1
         if self.failures:
             raise self.failures.pop(0)
@@ -151,14 +151,14 @@ async def test_it_is_well_while_rounds_end_and_watchers_hear(api: Api, monkeypat
     assert reconciler.trouble() == ""
     now = 110.0
     assert "watches missed" in reconciler.trouble()
-    for key, version in _heard(api):
-        reconciler.watch_lag.heard(key, version)
+    for key, version in _reported(api):
+        reconciler.watch_lag.reported(key, version)
     assert reconciler.trouble() == ""
     now = 130.0
     assert "no reconciliation" in reconciler.trouble()
 
 
-def _heard(api: Api) -> list[Any]:
+def _reported(api: Api) -> list[Any]:
     world = api.world.world()
     found: list[Any] = [(("SchedulerProfile", each.name), each.metadata.resource_version) for each in world.profiles]
     assert world.deployment is not None

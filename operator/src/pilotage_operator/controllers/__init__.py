@@ -1,1 +1,1 @@
-"""Controllers of custom resources: what each object's status should be, and how it is written."""
+"""Controllers of custom resources: compute and write the status of each object."""

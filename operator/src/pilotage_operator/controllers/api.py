@@ -14,7 +14,7 @@ from pilotage.cluster.write.microtime import format_microtime
 from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage_operator.api_requests import ApiRequests
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
-from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, Story
+from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, StatusEvent
 from pilotage_operator.controllers.registry import PODS, Resource
 from pilotage_operator.controllers.watching import Held
 from pilotage_operator.event_objects import EventBudget
@@ -39,7 +39,7 @@ class _ConfigMap(msgspec.Struct):
 
 
 class ControllerApi:
-    """One API server, seen from the controllers: WorldChanged, NotReachable or Refused say why something failed."""
+    """The API server for controllers; failures raise WorldChanged, NotReachable or Refused."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -52,7 +52,7 @@ class ControllerApi:
         return self._cluster.client
 
     async def serves(self, resource: Resource) -> bool:
-        """Return whether a resource is served, with a status; core resources always are."""
+        """Return whether a resource is served and has a status subresource; core resources always do."""
         if not resource.group:
             return True
         try:
@@ -66,16 +66,16 @@ class ControllerApi:
         return resource.plural in names
 
     def _warn_of(self, resource: Resource) -> None:
-        """Log once that a definition is insufficient."""
+        """Log once that a CRD is insufficient."""
         if resource not in self._warned:
             self._warned.add(resource)
             text = "%s.%s have no writable status; let the chart install the CRD with crds.adopt=true"
             log.warning(text, resource.plural, resource.group)
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
-        """Return the data of a ConfigMap; None if there is none, or the name is invalid."""
+        """Return the data of a ConfigMap; None if it does not exist, or its name is invalid."""
         if not _NAME.fullmatch(name):
-            return None  # users choose it, and it becomes part of a path
+            return None  # users choose the name, which becomes part of a path
         try:
             answer = await self._cluster.asked(
                 self._cluster.client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
@@ -99,20 +99,20 @@ class ControllerApi:
             case DeletePod(namespace, name, uid):
                 await self._cluster.asked(client.delete(PODS.path(namespace, name), uid))
 
-    async def tell(self, resource: Resource, held: Held, story: Story) -> None:
-        """Write an event; a lost one is no reason to stop."""
+    async def write_event(self, resource: Resource, held: Held, event: StatusEvent) -> None:
+        """Write an event; failures are only logged."""
         if not self._budget.take():
             return
         path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events"
         try:
-            manifest = event_manifest(resource, held, story)
+            manifest = event_manifest(resource, held, event)
             await self._cluster.asked(self._cluster.client.create(path, manifest))
         except (WorldChanged, NotReachable, Refused) as error:
-            log.warning("cannot write the event %s on %s: %s", story.reason, held.metadata.name, error)
+            log.warning("cannot write the event %s on %s: %s", event.reason, held.metadata.name, error)
 
 
-def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, Any]:
-    """Return an event about an object as events.k8s.io/v1 has it."""
+def event_manifest(resource: Resource, held: Held, event: StatusEvent) -> dict[str, Any]:
+    """Return an event of events.k8s.io/v1 about an object."""
     metadata = held.metadata
     return {
         "apiVersion": "events.k8s.io/v1",
@@ -122,7 +122,7 @@ def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, An
         "reportingController": f"{resource.kind}Controller",
         "reportingInstance": FIELD_MANAGER,
         "action": "Reconciling",
-        "reason": story.reason,
+        "reason": event.reason,
         "regarding": {
             "apiVersion": resource.root.removeprefix("/apis/"),
             "kind": resource.kind,
@@ -130,6 +130,6 @@ def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, An
             "namespace": metadata.namespace,
             "uid": metadata.uid,
         },
-        "note": shortened(story.note),
-        "type": story.severity,
+        "note": shortened(event.note),
+        "type": event.severity,
     }

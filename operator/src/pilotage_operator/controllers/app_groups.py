@@ -1,4 +1,4 @@
-"""The desired status of an AppGroup: how many of its pods run, and the order of its parts."""
+"""The desired status of an AppGroup: the number of its running pods, and the order of its workloads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -10,8 +10,8 @@ from pilotage.kinds.app_network import AppGroup, AppGroupStatus, AppWorkload
 from pilotage.model.pod import Pod
 from pilotage.plugins.network._shared.app_groups import app_group_of
 from pilotage.plugins.network._shared.topology_order import Complaint, topology_order
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, turns
+from pilotage_operator.controllers.outcome import StatusEvent
 from pilotage_operator.profiles.world import written
 
 ACCEPTED = "Accepted"
@@ -21,14 +21,14 @@ REQUIRED = frozenset({"kind", "name", "selector"})
 
 
 class StoredAppGroupStatus(AppGroupStatus, frozen=True, rename="camel"):
-    """The stored status of an application."""
+    """The stored status of an AppGroup."""
 
     topology_calculation_time: str = ""
     conditions: tuple[StoredCondition, ...] = ()
 
 
 class StoredAppGroup(AppGroup, rename="camel"):
-    """An AppGroup with all of its status."""
+    """An AppGroup with its complete status."""
 
     status: StoredAppGroupStatus = StoredAppGroupStatus()
 
@@ -39,12 +39,12 @@ class _Entry(Struct, frozen=True, rename="camel"):
 
 
 def facts(each: Pod | AppGroup) -> Any:
-    """Return what matters: the application of a pod; of other AppGroups, only their existence."""
+    """Return the relevant part of an object: the AppGroup of a pod; for other AppGroups, only their existence."""
     return (app_group_of(each), _runs(each)) if isinstance(each, Pod) else None
 
 
 def homes(groups: Iterable[AppGroup]) -> dict[str, set[str]]:
-    """Return the namespaces that have an application of a name."""
+    """Return the namespaces with an AppGroup of a name."""
     found: dict[str, set[str]] = {}
     for group in groups:
         found.setdefault(group.metadata.name, set()).add(group.metadata.namespace)
@@ -52,22 +52,22 @@ def homes(groups: Iterable[AppGroup]) -> dict[str, set[str]]:
 
 
 def concerned(each: Pod | AppGroup, known: Mapping[str, set[str]]) -> list[str]:
-    """Return the applications of a name: pods of any namespace may be part of one."""
+    """Return the AppGroups of a name: pods of any namespace may belong to one."""
     name = app_group_of(each) if isinstance(each, Pod) else each.metadata.name
     return [f"{namespace}/{name}" for namespace in known.get(name, ())]
 
 
 def own(group: AppGroup, pods: Iterable[Pod], known: Mapping[str, set[str]]) -> Iterator[Pod]:
-    """Return the pods whose own namespace has no application of that name."""
+    """Return the pods whose own namespace has no AppGroup of that name."""
     elsewhere = known.get(group.metadata.name, set()) - {group.metadata.namespace}
     return (pod for pod in pods if pod.namespace not in elsewhere)
 
 
 def status_of(group: StoredAppGroup, pods: Iterable[Pod], now: datetime) -> dict[str, Any]:
-    """Return the fields of the status that the controller keeps; `pods` may be those of all namespaces."""
+    """Return the status fields that the controller owns; `pods` may be of all namespaces."""
     past, order = group.status, topology_order(group.spec)
     entries = [_Entry(workload, index) for index, workload in enumerate(order.workloads, 1)]
-    entries.sort(key=lambda entry: entry.workload.selector)  # sorted, for readers that use binary search
+    entries.sort(key=lambda entry: entry.workload.selector)  # sorted for readers that use binary search
     known = [(entry.workload, entry.index) for entry in past.topology_order]
     is_known = known == [(entry.workload, entry.index) for entry in entries]
     generation = group.metadata.generation
@@ -80,8 +80,8 @@ def status_of(group: StoredAppGroup, pods: Iterable[Pod], now: datetime) -> dict
     }
 
 
-def stories(group: StoredAppGroup, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+def status_events(group: StoredAppGroup, status: Mapping[str, Any]) -> list[StatusEvent]:
+    """Return the events for a change to this status."""
     return turns(group.status.conditions, status, {ACCEPTED: True})
 
 
@@ -98,9 +98,9 @@ def _written_out(entry: _Entry) -> dict[str, Any]:
     return {"workload": workload, "index": entry.index}
 
 
-def _accepted(complaints: Sequence[Complaint]) -> Said:
+def _accepted(complaints: Sequence[Complaint]) -> ConditionState:
     if not complaints:
-        return Said(True, SORTED, "every workload is in the topology order")
+        return ConditionState(True, SORTED, "every workload is in the topology order")
     told = "; ".join(complaint.message for complaint in complaints[:MOST_COMPLAINTS])
     more = len(complaints) - MOST_COMPLAINTS
-    return Said(False, complaints[0].reason, f"{told}; and {more} more" if more > 0 else told)
+    return ConditionState(False, complaints[0].reason, f"{told}; and {more} more" if more > 0 else told)

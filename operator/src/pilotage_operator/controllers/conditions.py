@@ -1,4 +1,4 @@
-"""Conditions of custom resources: each keeps the time at which its status last changed."""
+"""Conditions of custom resources, with the times of their last transitions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.outcome import StatusEvent
 from pilotage_operator.profiles.world import written
 
 LONGEST_MESSAGE = 1024  # characters; some quote a scheduler's message
 
 
 class StoredCondition(Struct, frozen=True, rename="camel"):
-    """A condition as the API has it."""
+    """A condition as in the API."""
 
     type: str = ""
     status: str = ""
@@ -25,18 +25,18 @@ class StoredCondition(Struct, frozen=True, rename="camel"):
 
     @property
     def is_true(self) -> bool:
-        """Return whether it holds."""
+        """Return whether its status is True."""
         return self.status == "True"
 
     @property
     def since(self) -> datetime | None:
-        """Return when it became so."""
+        """Return the time of its last transition."""
         return moment(self.last_transition_time)
 
 
 @dataclass(frozen=True)
-class Said:
-    """The answer that a condition should give."""
+class ConditionState:
+    """The desired state of a condition."""
 
     holds: bool
     reason: str
@@ -44,17 +44,17 @@ class Said:
 
 
 def conditions(
-    stored: Iterable[StoredCondition], said: Mapping[str, Said], generation: int, now: datetime
+    stored: Iterable[StoredCondition], state: Mapping[str, ConditionState], generation: int, now: datetime
 ) -> list[dict[str, Any]]:
-    """Return all conditions with these answers in place; those of others stay as they are."""
+    """Return all conditions with these states; conditions of other controllers are unchanged."""
     known = {condition.type: condition for condition in stored}
-    wanted = {kind: _answered(kind, answer, known.get(kind), generation, now) for kind, answer in said.items()}
+    wanted = {kind: _answered(kind, answer, known.get(kind), generation, now) for kind, answer in state.items()}
     kept = {kind: to_builtins(condition) for kind, condition in known.items()}
     return list((kept | wanted).values())
 
 
 def with_times(stored: Mapping[str, Any], wanted: Mapping[str, Any], now: datetime) -> Mapping[str, Any]:
-    """Return a status whose conditions have the times since when each is as it is, whatever times they came with."""
+    """Return a status whose conditions have the correct transition times."""
     if not isinstance(wanted.get("conditions"), list):
         return wanted
     since = {
@@ -68,12 +68,12 @@ def with_times(stored: Mapping[str, Any], wanted: Mapping[str, Any], now: dateti
 
 
 def find(stored: Iterable[StoredCondition], kind: str) -> StoredCondition:
-    """Return the condition of a type; one without a status if there is none."""
+    """Return the condition of a type; one without a status if it does not exist."""
     return next((condition for condition in stored if condition.type == kind), StoredCondition(kind))
 
 
-def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Mapping[str, bool]) -> list[Story]:
-    """Return an event for each condition that becomes bad, or good again; `good` has the good statuses."""
+def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Mapping[str, bool]) -> list[StatusEvent]:
+    """Return an event for each condition that becomes bad or good again; `good` are the good statuses."""
     before = tuple(stored)
     told = []
     for each in status.get("conditions", ()):
@@ -82,12 +82,12 @@ def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Ma
             continue
         is_good = (each["status"] == "True") == good[kind]
         if not is_good or (was.status and was.is_true != good[kind]):
-            told.append(Story("Normal" if is_good else "Warning", each["reason"], each["message"]))
+            told.append(StatusEvent("Normal" if is_good else "Warning", each["reason"], each["message"]))
     return told
 
 
 def moment(text: str | None) -> datetime | None:
-    """Read a time of the API; None if there is none, or none that can be read."""
+    """Parse a time of the API; None if it is missing or invalid."""
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -95,14 +95,16 @@ def moment(text: str | None) -> datetime | None:
     return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _answered(kind: str, said: Said, stored: StoredCondition | None, generation: int, now: datetime) -> dict[str, Any]:
-    status = "True" if said.holds else "False"
+def _answered(
+    kind: str, state: ConditionState, stored: StoredCondition | None, generation: int, now: datetime
+) -> dict[str, Any]:
+    status = "True" if state.holds else "False"
     is_old = stored is not None and stored.status == status and stored.since is not None
     return {
         "type": kind,
         "status": status,
-        "reason": said.reason,
-        "message": said.message[:LONGEST_MESSAGE],
+        "reason": state.reason,
+        "message": state.message[:LONGEST_MESSAGE],
         "lastTransitionTime": stored.last_transition_time if stored and is_old else written(now),
         "observedGeneration": generation,
     }

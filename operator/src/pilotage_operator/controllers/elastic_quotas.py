@@ -1,4 +1,4 @@
-"""The desired status of an ElasticQuota: the numbers by which the scheduler decides, and errors."""
+"""The desired status of an ElasticQuota: the usage that the scheduler's decisions are based on, and errors."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -20,8 +20,8 @@ from pilotage.kinds.quota_accounting import (
 )
 from pilotage.kinds.workloads import Namespace
 from pilotage.model.pod import Pod
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, turns
+from pilotage_operator.controllers.outcome import StatusEvent
 
 CONFLICT, VALID = "Conflict", "Valid"
 GOOD = {CONFLICT: False, VALID: True}
@@ -40,7 +40,7 @@ class StoredElasticQuota(ElasticQuota, rename="camel"):
 
 
 class Settled(Protocol):
-    """Knows which quota applies to which pods."""
+    """The mapping from pods to quotas."""
 
     @property
     def summary(self) -> QuotaTable:
@@ -48,14 +48,14 @@ class Settled(Protocol):
 
 
 def facts(each: Pod | Namespace | ElasticQuota) -> Any:
-    """Return what matters: what a pod is charged for, the labels of a namespace, a quota's bounds and selection."""
+    """Return the relevant part of an object: a pod's usage, a namespace's labels, a quota's bounds and selection."""
     if isinstance(each, Pod):
         return counts_as(each) if is_charged(each) else None
     return each.metadata.labels if isinstance(each, Namespace) else (each.spec, each.priority_classes)
 
 
 def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterable[str] | None:
-    """Return the quota of a pod; a change of a quota or namespace concerns all quotas."""
+    """Return the quota of a pod; changes of quotas or namespaces concern all quotas."""
     if not isinstance(each, Pod):
         return None
     quota = settled.summary.quota_of(Cohort.of(each))
@@ -65,7 +65,7 @@ def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterabl
 def status_of(
     quota: StoredElasticQuota, pods: Callable[[str], Collection[Pod]], table: QuotaTable, now: datetime
 ) -> dict[str, Any]:
-    """Return the fields of the status that the controller keeps; `pods` are asked for by namespace."""
+    """Return the status fields that the controller owns; `pods` are read by namespace."""
     bounds, generation = read_quota(quota), quota.metadata.generation
     ledger = QuotaLedger()
     ledger.settle(table)
@@ -73,33 +73,33 @@ def status_of(
         for pod in pods(namespace):
             ledger.place(pod)
     used = ledger.used(bounds)
-    said = {CONFLICT: _conflict(bounds, table), VALID: _valid(bounds)}
+    state = {CONFLICT: _conflict(bounds, table), VALID: _valid(bounds)}
     return {
         "used": {name: quantity_text(name, used.get(name, 0)) for name in sorted(bounds.named)},
         "observedGeneration": generation,
-        "conditions": conditions(quota.status.conditions, said, generation, now),
+        "conditions": conditions(quota.status.conditions, state, generation, now),
     }
 
 
-def stories(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+def status_events(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[StatusEvent]:
+    """Return the events for a change to this status."""
     return turns(quota.status.conditions, status, GOOD)
 
 
-def _conflict(bounds: Quota, table: QuotaTable) -> Said:
+def _conflict(bounds: Quota, table: QuotaTable) -> ConditionState:
     lost = table.contests.get(bounds.key, ())
     if not lost:
-        return Said(False, "NoConflict", f"it applies to {_served(bounds, table)}")
+        return ConditionState(False, "NoConflict", f"it applies to {_served(bounds, table)}")
     winners = "; ".join(f"{_claimed(each.claimed)} covered by the older quota {each.winner}" for each in lost)
     other = "other namespaces" if bounds.priority_classes is None else "other namespaces or name other classes"
-    return Said(True, "OlderQuota", f"{winners}: delete one of them, or let it select {other}")
+    return ConditionState(True, "OlderQuota", f"{winners}: delete one of them, or let it select {other}")
 
 
 def _served(bounds: Quota, table: QuotaTable) -> str:
     namespaces = ", ".join(sorted(table.in_force.get(bounds.key, ())))
     if bounds.priority_classes is None:
         return namespaces
-    return f"pods of {', '.join(bounds.priority_classes)} in {namespaces}" if namespaces else "nobody"
+    return f"pods of {', '.join(bounds.priority_classes)} in {namespaces}" if namespaces else "no pods"
 
 
 def _claimed(pods: Cohort) -> str:
@@ -107,9 +107,9 @@ def _claimed(pods: Cohort) -> str:
     return f"pods of {pods.priority_class} in {where} are" if pods.priority_class else f"{where} is"
 
 
-def _valid(bounds: Quota) -> Said:
+def _valid(bounds: Quota) -> ConditionState:
     if bounds.faults:
-        return Said(False, "NotReadable", f"it is ignored: {'; '.join(bounds.faults)}")
+        return ConditionState(False, "NotReadable", f"it is ignored: {'; '.join(bounds.faults)}")
     if excess := bounds.contradictions():
-        return Said(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max applies")
-    return Said(True, "BoundsAreValid", "min is not greater than max for any resource")
+        return ConditionState(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max applies")
+    return ConditionState(True, "BoundsAreValid", "min is not greater than max for any resource")

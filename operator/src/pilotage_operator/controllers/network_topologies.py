@@ -1,4 +1,4 @@
-"""Measured latencies of a NetworkTopology: a set of costs beside those of its author."""
+"""Computes a set of costs of a NetworkTopology from measured latencies, beside those of its author."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,8 @@ from msgspec import Struct
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.plugins.network._shared.costs import REGION, ZONE, Place, place_of
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, moment, turns
-from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, moment, turns
+from pilotage_operator.controllers.outcome import Outcome, StatusEvent
 from pilotage_operator.controllers.shortest_paths import Costs, shortest_paths
 from pilotage_operator.profiles.world import written
 
@@ -20,12 +20,12 @@ NETPERF_COSTS = "NetperfCosts"
 CALCULATED = "Calculated"
 PREFIX, BETWEEN = "netperf.p90.latency.milliseconds.origin.", ".destination."
 MILLISECONDS = re.compile("[0-9]{1,9}")
-PAUSE = timedelta(minutes=5)  # between two sets of costs: every new one retries all waiting pods
+PAUSE = timedelta(minutes=5)  # between two updates: each one retries all waiting pods
 MOST_COMPLAINTS = 3  # in one message
 
 
 class NetworkTopologySpec(Struct, frozen=True, rename="camel"):
-    """The place of measurements, and all sets of costs, unmodified: those of others must not be changed."""
+    """The ConfigMap with measurements, and all sets of costs, unmodified: those of others must not be changed."""
 
     configmap_name: str = ""
     weights: tuple[dict[str, Any], ...] = ()
@@ -40,7 +40,7 @@ class NetworkTopologyStatus(Struct, frozen=True, rename="camel"):
 
 
 class StoredNetworkTopology(Struct, rename="camel"):
-    """A NetworkTopology as it is stored."""
+    """A NetworkTopology as stored."""
 
     metadata: Metadata
     spec: NetworkTopologySpec = NetworkTopologySpec()
@@ -49,7 +49,7 @@ class StoredNetworkTopology(Struct, rename="camel"):
 
 @dataclass
 class Measurements:
-    """The costs between places by the measurements between nodes."""
+    """The costs between places, from measurements between nodes."""
 
     regions: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     zones: dict[str, dict[tuple[str, str], list[int]]] = field(default_factory=dict)  # by region
@@ -57,7 +57,7 @@ class Measurements:
     complaints: list[str] = field(default_factory=list)
 
     def add(self, start: Place, end: Place, latency: int) -> None:
-        """Add one measurement; within a zone it is ignored."""
+        """Add one measurement; measurements within a zone are ignored."""
         if start.region != end.region:
             if start.region and end.region:
                 self.regions.setdefault((start.region, end.region), []).append(latency)
@@ -69,7 +69,7 @@ class Measurements:
 def decide(
     topology: StoredNetworkTopology, measured: Mapping[str, str] | None, nodes: Iterable[Node], now: datetime
 ) -> Outcome:
-    """Return what spec and status should say; `measured` is the data of the ConfigMap, None if there is none."""
+    """Return the desired spec and status; `measured` is the data of the ConfigMap, None if it does not exist."""
     found = _read(measured or {}, {node.name: place_of(node.labels) for node in nodes})
     if not found.nodes:
         return Outcome(_status(topology, _nothing(topology, measured, found), now))  # earlier measurements stay
@@ -86,31 +86,33 @@ def decide(
     return Outcome(status, spec={"weights": weights})
 
 
-def stories(topology: StoredNetworkTopology, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+def status_events(topology: StoredNetworkTopology, status: Mapping[str, Any]) -> list[StatusEvent]:
+    """Return the events for a change to this status."""
     return turns(topology.status.conditions, status, {CALCULATED: True})
 
 
 def _status(
-    topology: StoredNetworkTopology, said: Said, now: datetime, nodes: int | None = None, time: str = ""
+    topology: StoredNetworkTopology, state: ConditionState, now: datetime, nodes: int | None = None, time: str = ""
 ) -> dict[str, Any]:
     generation = topology.metadata.generation
-    told = conditions(topology.status.conditions, {CALCULATED: said}, generation, now)
+    told = conditions(topology.status.conditions, {CALCULATED: state}, generation, now)
     status: dict[str, Any] = {"observedGeneration": generation, "conditions": told}
     return status if nodes is None else {"nodeCount": nodes, "weightCalculationTime": time, **status}
 
 
-def _calculated(found: Measurements) -> Said:
-    return Said(True, "Measured", _with_complaints(f"{len(found.nodes)} nodes were measured", found))
+def _calculated(found: Measurements) -> ConditionState:
+    return ConditionState(True, "Measured", _with_complaints(f"{len(found.nodes)} nodes were measured", found))
 
 
-def _nothing(topology: StoredNetworkTopology, measured: Mapping[str, str] | None, found: Measurements) -> Said:
+def _nothing(
+    topology: StoredNetworkTopology, measured: Mapping[str, str] | None, found: Measurements
+) -> ConditionState:
     name = f"ConfigMap {topology.metadata.namespace}/{topology.spec.configmap_name}"
     if measured is None:
         text = f"{name} not found: without it there are no measurements, and {NETPERF_COSTS} stay unchanged"
-        return Said(False, "ConfigMapNotFound", text)
+        return ConditionState(False, "ConfigMapNotFound", text)
     text = f"{name} has no latency between two nodes under {PREFIX}<node>{BETWEEN}<node>"
-    return Said(False, "NothingMeasured", _with_complaints(text, found))
+    return ConditionState(False, "NothingMeasured", _with_complaints(text, found))
 
 
 def _with_complaints(text: str, found: Measurements) -> str:
@@ -153,7 +155,7 @@ def _topology_list(found: Measurements) -> list[dict[str, Any]]:
     zones: Costs = {}
     for between in found.zones.values():
         for way, cost in shortest_paths(between).items():
-            zones[way] = max(cost, zones.get(way, 0))  # zones of one name in two regions: take the larger
+            zones[way] = max(cost, zones.get(way, 0))  # for zones of one name in two regions, the larger cost
     return [
         {"topologyKey": REGION, "originList": _origin_list(shortest_paths(found.regions))},
         {"topologyKey": ZONE, "originList": _origin_list(zones)},

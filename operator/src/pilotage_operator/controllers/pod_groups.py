@@ -3,7 +3,7 @@
 too few pods ──► Pending ──► Scheduling ──► Running ──► Finished
                     ▲            │ ▲           │
                     │            ▼ │           ▼
-                    └───────── Failed ◄────────┘      it ends when pods that failed are replaced
+                    └───────── Failed ◄────────┘      ends when the failed pods are replaced
 """
 
 import re
@@ -18,8 +18,8 @@ from pilotage.model.match_policies import MatchPolicy, match_policy
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
 from pilotage_operator.controllers import pod_group_failures
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
-from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, find, moment
+from pilotage_operator.controllers.outcome import Outcome, StatusEvent
 from pilotage_operator.controllers.pod_group_failures import MEMBER_FAILED, Aftermath, aftermath
 
 LABEL = "scheduling.x-k8s.io/pod-group"
@@ -48,7 +48,7 @@ class PodGroupStatus(Struct, frozen=True, rename="camel"):
 
 
 class StoredPodGroup(Struct, rename="camel"):
-    """A PodGroup with its whole status."""
+    """A PodGroup with its complete status."""
 
     metadata: Metadata
     spec: PodGroupSpec = PodGroupSpec()
@@ -56,7 +56,7 @@ class StoredPodGroup(Struct, rename="camel"):
 
     @property
     def quorum(self) -> int:
-        """Return how many members are needed; zero would make every group a finished one."""
+        """Return the number of required members; with zero, every group would count as finished."""
         return max(self.spec.min_member, 1)
 
 
@@ -76,7 +76,7 @@ class Tally:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return what the status says in numbers."""
+        """Return the counts of the status."""
         return {
             "scheduled": self.scheduled,
             "pending": len(self.waiting),
@@ -87,7 +87,7 @@ class Tally:
 
 
 def is_member(pod: Pod, group: StoredPodGroup) -> bool:
-    """Return whether a pod counts for a group; one that is deleted before it finishes no longer does."""
+    """Return whether a pod counts for a group; one that is deleted before it finishes does not."""
     is_own = pod.namespace == group.metadata.namespace and pod.labels.get(LABEL) == group.metadata.name
     return is_own and (pod.is_finished or not pod.is_terminating)
 
@@ -99,38 +99,40 @@ def groups_of(pod: Pod) -> tuple[str, ...]:
 
 
 def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: str = "") -> Outcome:
-    """Return the fields of the status that the controller keeps, and the pods to delete.
+    """Return the status fields that the controller owns, and the pods to delete.
 
-    `pods` may have others than the group's; `refusal` is why the API server did not delete a member the last time.
+    `pods` may contain pods of other groups; `refusal` is why the API server rejected the last deletion.
     """
     tally, past = Tally(group, pods), group.status
     generation = {"observedGeneration": group.metadata.generation}
     if past.phase in (FINISHED, FAILED) and not tally.active and (not tally.members or past.phase == FINISHED):
-        return Outcome(generation)  # its pods were cleaned up, and no others came
+        return Outcome(generation)  # its pods were cleaned up, and there are no new ones
     is_late = _waits_too_long(group, tally, now)
     after = aftermath(group.metadata, group.quorum, find(past.conditions, MEMBER_FAILED), tally.members, now, refusal)
-    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally, after)}
-    if after.said is not None:
-        said[MEMBER_FAILED] = after.said
+    state = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally, after)}
+    if after.state is not None:
+        state[MEMBER_FAILED] = after.state
     status = {
         "phase": (past.phase or PENDING) if is_late else _phase(group.quorum, tally),
         "occupiedBy": _owners(tally.members) if len(tally.members) >= group.quorum else past.occupied_by,
         **tally.counts,
         **generation,
-        "conditions": conditions(past.conditions, said, group.metadata.generation, now),
+        "conditions": conditions(past.conditions, state, group.metadata.generation, now),
     }
     return Outcome(status, actions=after.actions, again=after.again)
 
 
-def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, Said]:
-    """Return that the quorum was reached once, for the scheduler: it stays true until the group is restarted."""
+def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, ConditionState]:
+    """Return the condition that the quorum was once reached, for the scheduler; it stays true until a restart."""
     if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
         return {}
     if after.restarts:
-        return {QUORUM_REACHED: Said(False, "GroupRestarts", "its members are restarted together")}
+        return {QUORUM_REACHED: ConditionState(False, "GroupRestarts", "its members are restarted together")}
     if find(group.status.conditions, QUORUM_REACHED).is_true or tally.lasting < group.quorum:
         return {}
-    return {QUORUM_REACHED: Said(True, "MembersScheduled", f"{tally.lasting} members had a node at the same time")}
+    return {
+        QUORUM_REACHED: ConditionState(True, "MembersScheduled", f"{tally.lasting} members had a node at the same time")
+    }
 
 
 def _phase(quorum: int, tally: Tally) -> str:
@@ -140,7 +142,7 @@ def _phase(quorum: int, tally: Tally) -> str:
     if tally.succeeded >= quorum:
         return FINISHED
     if done >= quorum:
-        return RUNNING  # regardless of failures: the group has what it needs
+        return RUNNING  # regardless of failures: enough members run
     if tally.failed and tally.active + tally.succeeded < quorum:
         return FAILED  # too few are left
     return SCHEDULING
@@ -159,20 +161,20 @@ def _waits_too_long(group: StoredPodGroup, tally: Tally, now: datetime) -> bool:
     return is_whole and first is not None and now - first > LONGEST_WAIT
 
 
-def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> Said:
+def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> ConditionState:
     quorum, there = group.quorum, len(tally.members)
     if tally.scheduled >= quorum:
-        return Said(True, "MembersScheduled", f"{tally.scheduled} members have a node, {quorum} are needed")
+        return ConditionState(True, "MembersScheduled", f"{tally.scheduled} members have a node, {quorum} are needed")
     if is_late:
-        return Said(False, TIMEOUT, TOO_LONG)
+        return ConditionState(False, TIMEOUT, TOO_LONG)
     if there < quorum:
-        return Said(False, "NotEnoughMembers", f"{there} of {quorum} members exist")
+        return ConditionState(False, "NotEnoughMembers", f"{there} of {quorum} members exist")
     blocker = _blocker(tally.waiting)
-    return blocker or Said(False, "Waiting", f"{tally.scheduled} of {quorum} members have a node")
+    return blocker or ConditionState(False, "Waiting", f"{tally.scheduled} of {quorum} members have a node")
 
 
-def _blocker(waiting: Sequence[Pod]) -> Said | None:
-    """Return the condition of the member that fits no node: a rejected gang has it on all members."""
+def _blocker(waiting: Sequence[Pod]) -> ConditionState | None:
+    """Return the condition of the member that fits no node, which all members of a rejected gang repeat."""
     names, others = {pod.name for pod in waiting}, None
     for pod in waiting:
         told = pod.status.condition("PodScheduled")
@@ -180,29 +182,29 @@ def _blocker(waiting: Sequence[Pod]) -> Said | None:
             continue
         reason = told.reason or "Unschedulable"
         if (found := TURNED_DOWN.match(told.message)) and found["pod"] in names:
-            return Said(False, reason, f"pod {found['pod']}: {found['why']}")
-        others = others or Said(False, reason, f"pod {pod.name}: {told.message}")
+            return ConditionState(False, reason, f"pod {found['pod']}: {found['why']}")
+        others = others or ConditionState(False, reason, f"pod {pod.name}: {told.message}")
     return others
 
 
 def _owners(members: Sequence[Pod]) -> str:
-    """Return the owner of the oldest owned member; pods of a group have one owner, or owners of one kind."""
+    """Return the owner of the oldest owned member; all members have the same owner, or owners of one kind."""
     for pod in members:
         if owners := pod.metadata.owner_references:
             return ",".join(sorted(f"{pod.namespace}/{owner.name}" for owner in owners))
     return ""
 
 
-def stories(group: StoredPodGroup, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+def status_events(group: StoredPodGroup, status: Mapping[str, Any]) -> list[StatusEvent]:
+    """Return the events for a change to this status."""
     told = []
     phase = status.get("phase", group.status.phase)
     if phase != group.status.phase and phase != PENDING:
         done = f"{status['running']} run, {status['succeeded']} succeeded, {status['failed']} failed"
         note = f"{done}; {group.quorum} members are needed"
-        told.append(Story("Warning" if phase == FAILED else "Normal", phase, note))
+        told.append(StatusEvent("Warning" if phase == FAILED else "Normal", phase, note))
     now_late = any(each["reason"] == TIMEOUT for each in status.get("conditions", ()))
     if now_late and find(group.status.conditions, SCHEDULED).reason != TIMEOUT:
-        told.append(Story("Warning", TIMEOUT, TOO_LONG))
+        told.append(StatusEvent("Warning", TIMEOUT, TOO_LONG))
     failure = find(group.status.conditions, MEMBER_FAILED)
-    return [*told, *pod_group_failures.stories(failure, group.status.failed, status)]
+    return [*told, *pod_group_failures.status_events(failure, group.status.failed, status)]

@@ -1,4 +1,4 @@
-"""All controllers: what each of them keeps, what it reads, and its functions. A new one is a line in CONTROLLERS."""
+"""All controllers: their resources, what they read, and their functions. A new one is an entry in CONTROLLERS."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,14 +22,14 @@ from pilotage_operator.controllers import app_groups, elastic_quotas, network_to
 from pilotage_operator.controllers.app_groups import StoredAppGroup
 from pilotage_operator.controllers.elastic_quotas import StoredElasticQuota
 from pilotage_operator.controllers.network_topologies import StoredNetworkTopology
-from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.outcome import Outcome, StatusEvent
 from pilotage_operator.controllers.pod_groups import StoredPodGroup
 from pilotage_operator.controllers.sticky_jobs import StoredStickyJob
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource of the API, and what its objects are decoded to."""
+    """A resource of the API, and the class of its objects."""
 
     group: str
     version: str
@@ -43,12 +43,12 @@ class Resource:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, namespace: str, name: str = "") -> str:
-        """Return the path of an object, or of all in a namespace."""
+        """Return the path of an object, or of all objects in a namespace."""
         return f"{self.root}/namespaces/{namespace}/{self.plural}" + (f"/{name}" if name else "")
 
 
 def _stored(kind: type[KubeObject], shape: type[Any]) -> Resource:
-    """Return a kind that the scheduler reads, with all of its status."""
+    """Return a kind that the scheduler reads, with its complete status."""
     api = kind.api
     return Resource(api.group, api.version, api.plural, api.name, shape)
 
@@ -64,7 +64,7 @@ STICKY_JOBS = _stored(StickyJob, StoredStickyJob)
 
 
 class Overview(Protocol):
-    """What a controller may read for any of its objects."""
+    """The data that a controller may read for any of its objects."""
 
     @property
     def summary(self) -> Any:
@@ -74,14 +74,14 @@ class Overview(Protocol):
         """Return the pods of a namespace."""
 
     def labelled(self, value: str) -> Collection[Pod]:
-        """Return the pods of all namespaces whose label, the one of the controller, has a value."""
+        """Return the pods of all namespaces with a value of the controller's label."""
 
     def all(self, resource: Resource) -> Collection[Any]:
-        """Return all objects of a resource that the controller reads, or of its own."""
+        """Return all objects of a resource that the controller reads or owns."""
 
 
 class Seen(Overview, Protocol):
-    """What a controller may read when it decides about an object."""
+    """The data that a controller may read when it reconciles an object."""
 
     @property
     def now(self) -> datetime:
@@ -93,32 +93,32 @@ class Seen(Overview, Protocol):
 
     @property
     def config_map(self) -> Mapping[str, str] | None:
-        """Return the data of the ConfigMap that the controller asks for; None if there is none."""
+        """Return the data of the ConfigMap that the controller needs; None if it does not exist."""
 
 
-def synced(controller: "Controller", held: Any, status: Mapping[str, Any]) -> list[Story]:
-    """Return the event for an updated status, for kinds without other events."""
+def synced(controller: "Controller", held: Any, status: Mapping[str, Any]) -> list[StatusEvent]:
+    """Return the event about an updated status, for kinds without other events."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", controller.resource.kind)
     name = f"{held.metadata.namespace}/{held.metadata.name}"
-    return [Story("Normal", "Synced", f"{words} {name} synced successfully")]
+    return [StatusEvent("Normal", "Synced", f"{words} {name} synced successfully")]
 
 
 @dataclass(frozen=True)
 class Controller:
-    """Keeps the objects of one resource as they should be."""
+    """The definition of a controller for one resource."""
 
     resource: Resource
     decide: Callable[[Any, Seen], Outcome]
     reads: tuple[Resource, ...] = (PODS,)
-    # The relevant part of what is read: other changes are ignored. None: all of it.
+    # The relevant part of an object that is read: other changes are ignored. None: everything is relevant.
     facts: Callable[[Any], Any] | None = None
-    # Which objects, as namespace/name, a change of something that is read concerns; None: all of them.
+    # The objects, as namespace/name, that a change of an object concerns; None: all of them.
     concerns: Callable[[Any, Overview], Iterable[str] | None] | None = None
-    # Computed once for all objects, from everything that is read but pods, until that changes.
+    # Computed once for all objects from everything that is read except pods, until that changes.
     summary: Callable[[Overview], Any] | None = None
-    label: str = ""  # of pods, with the name of an object
-    stories: Callable[["Controller", Any, Mapping[str, Any]], Iterable[Story]] = synced
-    config_map: Callable[[Any], str] | None = None  # the name of one in the object's namespace
+    label: str = ""  # the label of pods with the name of an object
+    status_events: Callable[["Controller", Any, Mapping[str, Any]], Iterable[StatusEvent]] = synced
+    config_map: Callable[[Any], str] | None = None  # its name, in the object's namespace
     every: float = 0.0  # seconds after which to reconcile again; 0: only after changes
     writes_spec: bool = False
     writes_pods: bool = False
@@ -137,7 +137,7 @@ CONTROLLERS = (
         concerns=lambda each, seen: app_groups.concerned(each, seen.summary),
         summary=lambda seen: app_groups.homes(seen.all(APP_GROUPS)),
         label=APP_GROUP,
-        stories=lambda _, group, status: app_groups.stories(group, status),
+        status_events=lambda _, group, status: app_groups.status_events(group, status),
     ),
     Controller(
         ELASTIC_QUOTAS,
@@ -146,14 +146,17 @@ CONTROLLERS = (
         facts=elastic_quotas.facts,
         concerns=elastic_quotas.concerned,
         summary=lambda seen: table_of(seen.all(ELASTIC_QUOTAS), seen.all(NAMESPACES)),
-        stories=lambda own, quota, status: [*synced(own, quota, status), *elastic_quotas.stories(quota, status)],
+        status_events=lambda own, quota, status: [
+            *synced(own, quota, status),
+            *elastic_quotas.status_events(quota, status),
+        ],
     ),
     Controller(
         NETWORK_TOPOLOGIES,
         lambda topology, seen: network_topologies.decide(topology, seen.config_map, seen.all(NODES), seen.now),
         reads=(NODES,),
         facts=lambda node: place_of(node.labels),
-        stories=lambda _, topology, status: network_topologies.stories(topology, status),
+        status_events=lambda _, topology, status: network_topologies.status_events(topology, status),
         config_map=lambda topology: topology.spec.configmap_name,
         every=300.0,  # the ConfigMap is not watched
         writes_spec=True,
@@ -163,14 +166,14 @@ CONTROLLERS = (
         lambda group, seen: pod_groups.decide(group, seen.labelled(group.metadata.name), seen.now, seen.refusal),
         concerns=lambda pod, _: pod_groups.groups_of(pod),
         label=pod_groups.LABEL,
-        stories=lambda _, group, status: pod_groups.stories(group, status),
-        every=3600.0,  # a group that has waited too long is reported without any change
+        status_events=lambda _, group, status: pod_groups.status_events(group, status),
+        every=3600.0,  # to report a group that has waited too long
     ),
     Controller(
         STICKY_JOBS,
         lambda job, seen: sticky_jobs.decide(job, seen.pods(job.metadata.namespace), seen.now, seen.refusal),
         concerns=lambda pod, _: sticky_jobs.jobs_of(pod),
-        stories=lambda _, job, status: sticky_jobs.stories(job, status),
+        status_events=lambda _, job, status: sticky_jobs.status_events(job, status),
         writes_pods=True,
     ),
 )

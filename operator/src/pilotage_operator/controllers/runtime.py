@@ -1,4 +1,4 @@
-"""Runs the controllers: reconciles an object when something changed, and writes the differences."""
+"""Runs the controllers: reconciles objects after changes, and writes the differences."""
 
 import asyncio
 import logging
@@ -9,22 +9,22 @@ from typing import Any, Protocol
 
 from pilotage_operator.cluster import NotReachable, Refused, WorldChanged
 from pilotage_operator.controllers.conditions import with_times
-from pilotage_operator.controllers.outcome import Outcome, PodAction, Story, merge_patch
+from pilotage_operator.controllers.outcome import Outcome, PodAction, StatusEvent, merge_patch
 from pilotage_operator.controllers.registry import CONTROLLERS, Controller, Resource
-from pilotage_operator.controllers.watching import Around, Held, Key, Watching
+from pilotage_operator.controllers.watching import ControllerView, Held, Key, Watching
 from pilotage_operator.controllers.work_queue import WorkQueue
 
 log = logging.getLogger(__name__)
 
 WORKERS = 4
 LOOK_FOR_DEFINITIONS = 10.0  # seconds
-NOT_WHOLE_YET = 1.0  # seconds until a retry if not everything is listed yet
-SOON, LATER = 0.2, 1.0  # seconds until the first retry: after a conflict, and after a failure
+NOT_WHOLE_YET = 1.0  # seconds until a retry while lists are incomplete
+SOON, LATER = 0.2, 1.0  # seconds until the first retry after a conflict, and after a failure
 PAUSE = 5.0  # seconds after all controllers failed
 
 
 class Api(Protocol):
-    """What controllers need from the cluster."""
+    """The cluster as controllers need it."""
 
     @property
     def watches(self) -> Any:
@@ -34,7 +34,7 @@ class Api(Protocol):
         """Return whether a resource is served."""
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
-        """Return the data of a ConfigMap; None if there is none."""
+        """Return the data of a ConfigMap; None if it does not exist."""
 
     async def patch(self, resource: Resource, held: Held, change: Mapping[str, Any], part: str) -> bytes:
         """Change `spec` or `status` of an object, unless it has changed; returns the new object."""
@@ -42,13 +42,13 @@ class Api(Protocol):
     async def do(self, action: PodAction) -> None:
         """Create or delete a pod."""
 
-    async def tell(self, resource: Resource, held: Held, story: Story) -> None:
-        """Write an event; a lost one is no reason to stop."""
+    async def write_event(self, resource: Resource, held: Held, event: StatusEvent) -> None:
+        """Write an event; failures are only logged."""
 
 
 @dataclass(frozen=True)
-class Surroundings(Around):
-    """What a controller reads for one object at one moment."""
+class Surroundings(ControllerView):
+    """The data that a controller reads for one object at one moment."""
 
     now: datetime
     refusal: str
@@ -86,7 +86,7 @@ class Controllers:
             await watching.stop()
 
     async def _keep_watching(self, watching: Watching) -> None:
-        """Watch what is served; CRDs may be added at any time."""
+        """Watch the served resources; CRDs may be added at any time."""
         told: set[Resource] = set()
         while True:
             watching.something_kept.clear()
@@ -99,7 +99,7 @@ class Controllers:
             try:
                 async with asyncio.timeout(LOOK_FOR_DEFINITIONS):
                     await watching.something_kept.wait()
-                await asyncio.sleep(SOON)  # a list is delivered object by object
+                await asyncio.sleep(SOON)  # lists are delivered object by object
             except TimeoutError:
                 pass
 
@@ -170,10 +170,10 @@ class Controllers:
             version = held.metadata.resource_version
             watching.wrote(controller, await self._api.patch(resource, held, change, part))
             held = watching.find((resource.kind, _name(held))) or held
-            # The CRD of another project may not have the fields that differ.
+            # The CRD of another project may lack the fields that differ.
             if part == "status" and held.metadata.resource_version != version:
-                for story in controller.stories(controller, first.value, outcome.status):
-                    await self._api.tell(resource, held, story)
+                for event in controller.status_events(controller, first.value, outcome.status):
+                    await self._api.write_event(resource, held, event)
 
 
 def _name(held: Held) -> str:
@@ -181,7 +181,7 @@ def _name(held: Held) -> str:
 
 
 def _seconds(controller: Controller, outcome: Outcome, now: datetime) -> float | None:
-    """Return when to reconcile an object again without events."""
+    """Return the seconds until an object is reconciled again without events."""
     due = [controller.every] if controller.every else []
     if outcome.again is not None:
         due.append((outcome.again - now).total_seconds())

@@ -10,8 +10,7 @@ Costs = dict[tuple[str, str], int]
 def shortest_paths(measured: Mapping[tuple[str, str], Iterable[int]]) -> Costs:
     """Return the cost between every two different places that are connected.
 
-    Of several measurements between two places the median counts; one in a single direction counts
-    in both.
+    Several measurements between two places count with their median; one in a single direction counts for both.
     """
     links: dict[str, dict[str, int]] = {}
     for (start, end), values in measured.items():
@@ -22,7 +21,7 @@ def shortest_paths(measured: Mapping[tuple[str, str], Iterable[int]]) -> Costs:
 
 
 def _from(start: str, links: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the cost of the cheapest way from one place to each that can be reached."""
+    """Return the cost of the cheapest path from one place to each reachable one."""
     found: dict[str, int] = {}
     ahead = [(0, start)]
     while ahead:

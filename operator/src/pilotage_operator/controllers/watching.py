@@ -1,4 +1,4 @@
-"""What controllers see: the objects of each served resource, and which objects to reconcile when one changes."""
+"""Watches for controllers: the objects of each served resource, and which ones to reconcile after a change."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ class Held:
 
     @property
     def metadata(self) -> Metadata:
-        """Return who it is."""
+        """Return its metadata."""
         found: Metadata = self.value.metadata
         return found
 
@@ -56,9 +56,9 @@ def holder(resource: Resource) -> Callable[[msgspec.Raw | bytes], Held]:
 
 
 def api_resource(resource: Resource, *, is_kept: bool) -> ApiResource[Any]:
-    """Return how a resource is watched; of those that are only read, only the decoded object is kept."""
+    """Return how a resource is watched; for resources that are only read, raw data is not kept."""
     if resource == PODS:
-        return replace(API_PODS, field_selector="")  # finished pods count, too
+        return replace(API_PODS, field_selector="")  # including finished pods
     if resource == NODES:
         return API_NODES
     if is_kept:
@@ -77,7 +77,7 @@ class View:
         labels: Collection[str] = (),
     ) -> None:
         self.reflector: Reflector[Any] = Reflector(api, resource, self)
-        # A decision must not see an older state than the previous one.
+        # A reconciliation must not see an older state than the previous one.
         self.reflector.expire()
         self._changed, self._labels = changed, labels
         # By label, or "" for the namespace, and value.
@@ -88,7 +88,7 @@ class View:
         return self._shelves.get(("", namespace), {}).values()
 
     def labelled(self, label: str, value: str) -> Collection[Any]:
-        """Return the objects with a label, one of those that the view was made with."""
+        """Return the objects with a value of one of the view's labels."""
         return self._shelves.get((label, value), {}).values()
 
     def added(self, new: Any) -> None:
@@ -97,7 +97,7 @@ class View:
         self._changed(new)
 
     def updated(self, old: Any, new: Any) -> None:
-        """Handle a change, which also concerns the objects of the previous state."""
+        """Handle a change, which also concerns objects related to the previous state."""
         self._take_away(old)
         self._put(new)
         self._changed(old, new)
@@ -124,16 +124,16 @@ class View:
         return [("", each.metadata.namespace), *own]
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Leave out an object that cannot be decoded."""
+        """Ignore an object that cannot be decoded."""
         name = f"{metadata.namespace}/{metadata.name}"
         log.warning("ignoring %s %r, which cannot be decoded: %r", self.reflector.resource, name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Do nothing: it did not count."""
+        """Do nothing: it was ignored."""
 
 
 class Watching:
-    """Watches what the controllers keep, and, once there is any such object, what they read."""
+    """Watches the controllers' resources, and, once any such object exists, the resources that they read."""
 
     def __init__(self, api: WatchApi, controllers: Iterable[Controller], wake: Callable[[Key], None]) -> None:
         self._api, self._wake = api, wake
@@ -145,7 +145,7 @@ class Watching:
         self.something_kept = asyncio.Event()
 
     def missing(self) -> list[Resource]:
-        """Return what should be watched and is not: all that is kept, and all that is read for something kept."""
+        """Return the resources that should be watched and are not yet."""
         wanted: dict[Resource, None] = {}
         for controller in self._controllers.values():
             wanted[controller.resource] = None
@@ -159,12 +159,12 @@ class Watching:
         is_kept = any(resource == each.resource for each in self._controllers.values())
         labels = {each.label for each in self._controllers.values() if each.label} if resource == PODS else ()
         shape = api_resource(resource, is_kept=is_kept)
-        view = View(self._api, shape, lambda *states: self._heard(resource, *states), labels)
+        view = View(self._api, shape, lambda *states: self._changed(resource, *states), labels)
         self._views[resource] = view
         self._tasks.append(asyncio.create_task(view.reflector.run(), name=f"watch {resource.plural}"))
 
     async def stop(self) -> None:
-        """End all watches."""
+        """Stop all watches."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -175,7 +175,7 @@ class Watching:
         return all(view is not None and view.reflector.is_synced for view in views)
 
     def find(self, key: Key) -> Held | None:
-        """Return an object in its newest known state; None if it is gone."""
+        """Return the newest known state of an object; None if it was deleted."""
         view = self._views.get(self._controllers[key[0]].resource)
         told: Held | None = view.reflector.objects.get(key[1]) if view else None
         newer = self._newer.get(key)
@@ -187,7 +187,7 @@ class Watching:
         return newer
 
     def wrote(self, controller: Controller, answer: bytes) -> None:
-        """Record the object in the API server's response."""
+        """Record the object from the response to a write."""
         held = holder(controller.resource)(answer)
         self._newer[controller.resource.kind, key_of(held.metadata)] = held
 
@@ -210,10 +210,10 @@ class Watching:
         """Return what a controller has computed for all of its objects."""
         kind = controller.resource.kind
         if controller.summary is not None and kind not in self._summaries:
-            self._summaries[kind] = controller.summary(Around(self, controller))
+            self._summaries[kind] = controller.summary(ControllerView(self, controller))
         return self._summaries.get(kind)
 
-    def _heard(self, resource: Resource, *states: Any) -> None:
+    def _changed(self, resource: Resource, *states: Any) -> None:
         """Queue all objects that a changed object concerns, in its old and new state."""
         for kind, controller in self._controllers.items():
             if resource == controller.resource:
@@ -229,12 +229,12 @@ class Watching:
         if resource != PODS:
             self._summaries.pop(kind, None)
         if not self.is_whole(controller):
-            return  # all of its objects are reconciled once it is
+            return  # all of its objects are reconciled after the first list
         for key in self._concerned(controller, states):
             self._wake((kind, key))
 
     def _concerned(self, controller: Controller, states: Sequence[Any]) -> set[str]:
-        known, around = self._views[controller.resource].reflector.objects, Around(self, controller)
+        known, around = self._views[controller.resource].reflector.objects, ControllerView(self, controller)
         found: set[str] = set()
         for each in states:
             keys = controller.concerns(each, around) if controller.concerns else None
@@ -245,8 +245,8 @@ class Watching:
 
 
 @dataclass(frozen=True)
-class Around:
-    """One controller's view of what is watched."""
+class ControllerView:
+    """One controller's view of the watched objects."""
 
     watching: Watching
     controller: Controller
@@ -261,7 +261,7 @@ class Around:
         return self.watching.pods(namespace)
 
     def labelled(self, value: str) -> Collection[Any]:
-        """Return the pods of all namespaces whose label, the one of the controller, has a value."""
+        """Return the pods of all namespaces with a value of the controller's label."""
         return self.watching.labelled(self.controller.label, value)
 
     def all(self, resource: Resource) -> Collection[Any]:

@@ -1,4 +1,4 @@
-"""The work queue: objects soon after a change, rate-limited, and with back-off after a failure."""
+"""The work queue of objects to reconcile: with a short delay, rate-limited, and with back-off after failures."""
 
 import asyncio
 import heapq
@@ -8,19 +8,19 @@ from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
-GATHERING = 0.05  # seconds: several things often change together
+GATHERING = 0.05  # seconds: several objects often change together
 INTERVAL = 0.5  # seconds between two reconciliations of one object
 LONGEST_PAUSE = 60.0  # seconds
 
 
 class WorkQueue(Generic[K]):
-    """Objects by due time; one that is being reconciled is not handed out again."""
+    """Objects by due time; an object is never reconciled concurrently."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._due: dict[K, float] = {}
         self._heap: list[tuple[float, int, K]] = []
-        self._count = 0  # tells entries of one time apart, in order
+        self._count = 0  # orders entries with equal times
         self._not_before: dict[K, float] = {}
         self._failures: dict[K, int] = {}
         self._busy: set[K] = set()
@@ -30,7 +30,7 @@ class WorkQueue(Generic[K]):
         return len(self._due)
 
     def add(self, key: K, seconds: float = GATHERING) -> None:
-        """Queue an object; an earlier due time stays."""
+        """Queue an object, unless it is due earlier."""
         due = max(self._clock() + seconds, self._not_before.get(key, 0.0))
         if key not in self._due or due < self._due[key]:
             self._due[key] = due
@@ -53,7 +53,7 @@ class WorkQueue(Generic[K]):
                 pass
 
     def done(self, key: K, seconds: float | None = None) -> None:
-        """Mark an object as reconciled, and set when to do so again without changes."""
+        """Mark an object as reconciled, and set the time of the next reconciliation without changes."""
         self._failures.pop(key, None)
         self._not_before[key] = self._clock() + INTERVAL
         self._release(key)
@@ -61,7 +61,7 @@ class WorkQueue(Generic[K]):
             self.add(key, seconds)
 
     def failed(self, key: K, first: float, at_least: float = 0.0) -> float:
-        """Mark a failure; the delay grows each time. Returns the delay in seconds."""
+        """Mark a failure, and return the delay in seconds, which grows each time."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause = min(first * 2.0 ** min(failures - 1, 32), LONGEST_PAUSE)
         pause = max(pause * random.uniform(0.75, 1.0), at_least)  # noqa: S311 - spreads load, keeps no secret
@@ -90,7 +90,7 @@ class WorkQueue(Generic[K]):
     def _seconds_to_next(self) -> float | None:
         while self._heap:
             due, _, key = self._heap[0]
-            # What is busy comes back when it is released.
+            # Objects in progress are queued again when they are released.
             if self._due.get(key) == due and key not in self._busy:
                 return due - self._clock()
             heapq.heappop(self._heap)

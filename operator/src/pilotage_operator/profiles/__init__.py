@@ -1,1 +1,1 @@
-"""From SchedulerProfiles to the configuration that the scheduler reads, and back to the statuses."""
+"""Reconciles SchedulerProfiles: renders the scheduler's configuration, and computes the statuses."""

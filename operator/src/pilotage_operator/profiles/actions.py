@@ -1,4 +1,4 @@
-"""Actions as plain values, so that deciding and executing stay separate."""
+"""Actions as plain values, to separate decisions from their execution."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True)
 class CreateProfile:
-    """Create a profile of the values."""
+    """Create a profile of the chart's values."""
 
     manifest: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class PatchProfile:
-    """Bring a profile of the values back in line; nothing happens if it has changed meanwhile."""
+    """Update a profile of the chart's values, unless it has changed meanwhile."""
 
     name: str
     patch: Mapping[str, Any]
@@ -23,7 +23,7 @@ class PatchProfile:
 
 @dataclass(frozen=True)
 class DeleteProfile:
-    """Delete a profile that was removed from the values, but not another one of its name."""
+    """Delete a profile that was removed from the values, but not a successor of the same name."""
 
     name: str
     uid: str
@@ -31,7 +31,7 @@ class DeleteProfile:
 
 @dataclass(frozen=True)
 class PatchStatus:
-    """Write the status of a profile; nothing happens if it has changed meanwhile."""
+    """Write the status of a profile, unless it has changed meanwhile."""
 
     name: str
     patch: Mapping[str, Any]
@@ -39,28 +39,28 @@ class PatchStatus:
 
 @dataclass(frozen=True)
 class CreateConfigMap:
-    """Create the configuration."""
+    """Create the ConfigMap with the configuration."""
 
     manifest: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class PatchConfigMap:
-    """Change the configuration, or bring it back in line."""
+    """Update or repair the ConfigMap with the configuration."""
 
     patch: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class StampDeployment:
-    """Replace the pods of the scheduler, for this configuration."""
+    """Restart the pods of the scheduler for this configuration."""
 
     hash: str
 
 
 @dataclass(frozen=True)
-class TellEvent:
-    """Write an event about a profile; one with a key only once."""
+class WriteEvent:
+    """Write an event about a profile; with a key, only once."""
 
     name: str
     uid: str
@@ -71,7 +71,7 @@ class TellEvent:
 
 
 @dataclass(frozen=True)
-class TellFileEvent:
+class WriteFileEvent:
     """Write an event about an invalid plugin file of a ConfigMap; only once."""
 
     name: str
@@ -95,14 +95,14 @@ Action: TypeAlias = (
     | CreateConfigMap
     | PatchConfigMap
     | StampDeployment
-    | TellEvent
-    | TellFileEvent
+    | WriteEvent
+    | WriteFileEvent
     | WakeUp
 )
 
 
 def difference(old: Any, new: Any) -> dict[str, Any]:
-    """Return the merge patch that makes the old map the new one; empty if they are equal."""
+    """Return the merge patch from the old map to the new one; empty if they are equal."""
     old = old if isinstance(old, Mapping) else {}
     patch: dict[str, Any] = {key: None for key, value in old.items() if key not in new and value is not None}
     for key, value in new.items():

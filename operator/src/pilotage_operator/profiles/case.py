@@ -1,4 +1,4 @@
-"""One profile on its way through a round: each step adds what it found."""
+"""One profile in a round; each step adds its results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,17 +14,17 @@ from pilotage_operator.profiles.world import StoredProfile
 
 @dataclass
 class Case:
-    """One profile of ours on its way through a round."""
+    """One of our profiles in a round."""
 
     stored: StoredProfile
     past: Past
     hash: str
     verdict: Verdict
-    ran: ServedSpec | None  # what the configuration has for it
-    files: tuple[PluginFile, ...] = ()  # that the spec needs
-    units: Mapping[str, Unit] = field(default_factory=dict)  # what is kept of specs with plugin files
+    ran: ServedSpec | None  # its spec in the current configuration
+    files: tuple[PluginFile, ...] = ()  # the plugin files of the spec
+    units: Mapping[str, Unit] = field(default_factory=dict)  # kept specs with plugin files
     complaints: list[Complaint] = field(default_factory=list)
-    taken: Mapping[str, Complaint] = field(default_factory=dict)  # names that other releases have
+    taken: Mapping[str, Complaint] = field(default_factory=dict)  # names that other releases serve
     chosen: Candidate | None = None
     acknowledged: GoodSpec | None = None  # the last spec that all replicas ran
 
@@ -35,5 +35,5 @@ class Case:
 
     @property
     def is_new(self) -> bool:
-        """Return whether what is served was not served before."""
+        """Return whether the served spec is new."""
         return self.chosen is not None and (self.ran is None or self.ran.hash != self.chosen.hash)

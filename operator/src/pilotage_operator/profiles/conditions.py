@@ -1,4 +1,4 @@
-"""The conditions of a profile: five questions, each answered with a reason and a sentence."""
+"""The conditions of a profile, with their reasons and messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
 from pilotage_operator.profiles.unwise import unwise
 from pilotage_operator.profiles.world import Replica, moment, written
 
-# Where a spec has several faults, its reason is the first of these.
+# If a spec has several errors, its reason is the first of these.
 _REASONS = (
     TOO_LARGE,
     BROKEN_PLUGIN,
@@ -28,7 +28,7 @@ _REASONS = (
     DUPLICATE,
     DIFFERENT_QUEUE_SORT,
 )
-Said = tuple[bool, str, str]
+ConditionState = tuple[bool, str, str]
 
 
 OWN_NODES = (
@@ -39,16 +39,16 @@ OWN_NODES = (
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts about one profile once everything is decided."""
+    """The facts about one profile at the end of a round."""
 
     generation: int
     hash: str  # of the current spec
     past: Past
     complaints: Sequence[Complaint]
-    chosen: Candidate | None  # what is served
-    is_new: bool  # it is new in the configuration
+    chosen: Candidate | None  # the served spec
+    is_new: bool  # the served spec is new in the configuration
     at: Situation
-    kube_scheduler: str = ""  # the leader of kube-scheduler; empty: none, as far as is known
+    kube_scheduler: str = ""  # the leader of kube-scheduler; empty: none or unknown
 
     @property
     def is_applied(self) -> bool:
@@ -57,34 +57,34 @@ class Facts:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether all replicas ran it before; then changes elsewhere get their deadline before they count."""
-        # A spec that cannot run makes the profile not ready at once: the next round would count otherwise.
+        """Return whether all replicas ran it before, so that changes of other profiles have time until the deadline."""
+        # A spec that cannot run makes the profile not ready immediately; otherwise the next round would change it.
         is_wanted = self.is_applied and not self.complaints
         return is_wanted and not self.is_new and self.past.ready_since is not None
 
     @property
     def deadline(self) -> timedelta:
-        """Return how long a change may take."""
+        """Return the deadline of a change."""
         return timedelta(seconds=self.chosen.verdict.spec.rollout.progress_deadline_seconds if self.chosen else 0)
 
     def counts(self, replica: Replica) -> bool:
-        """Return whether a replica runs what is served."""
+        """Return whether a replica runs the served spec."""
         return replica.hash == self.at.hash or bool(replica.hash and self.has_time(replica))
 
     def has_time(self, replica: Replica) -> bool:
-        """Return whether a replica need not run it yet."""
+        """Return whether a replica still has time to run it."""
         due = self.at.due(replica, self.deadline, moment(self.past.applied_at))
         return self.is_settled and self.at.now < due
 
     @property
     def replicas(self) -> str:
-        """Return how many replicas run what is served, of how many."""
+        """Return how many replicas run the served spec, and the number of replicas."""
         running = sum(map(self.counts, self.at.replicas)) if self.chosen else 0
         return f"{running}/{len(self.at.replicas)}"
 
 
 def conditions(facts: Facts) -> list[Condition]:
-    """Answer all questions; the time of an answer changes with its status only."""
+    """Return all conditions; transition times change only with the status."""
     said = {
         "Accepted": _accepted(facts),
         "Applied": _applied(facts),
@@ -96,7 +96,7 @@ def conditions(facts: Facts) -> list[Condition]:
     return [_condition(name, answer, facts) for name, answer in said.items()]
 
 
-def _condition(name: str, said: Said, facts: Facts) -> Condition:
+def _condition(name: str, said: ConditionState, facts: Facts) -> Condition:
     is_true, reason, message = said
     status, before = "True" if is_true else "False", facts.past.conditions.get(name)
     is_same = before is not None and before.status == status
@@ -110,7 +110,7 @@ def _condition(name: str, said: Said, facts: Facts) -> Condition:
     )
 
 
-def _accepted(facts: Facts) -> Said:
+def _accepted(facts: Facts) -> ConditionState:
     if not facts.complaints:
         return True, "Accepted", "it can run"
     reason = min((complaint.reason for complaint in facts.complaints), key=_REASONS.index)
@@ -125,12 +125,12 @@ def _what_runs(facts: Facts) -> str:
 
 
 def _earlier(chosen: Candidate, facts: Facts) -> str:
-    """Name a spec that is not the current one; it may differ only in its plugin files."""
+    """Describe a spec other than the current one; it may differ only in its plugin files."""
     which = f"the spec of generation {chosen.generation}"
     return f"{which} with its previous plugin files" if chosen.generation == facts.generation else which
 
 
-def _applied(facts: Facts) -> Said:
+def _applied(facts: Facts) -> ConditionState:
     if facts.is_applied:
         return True, "Applied", f"it is in the configuration {facts.at.hash}"
     if facts.chosen is not None:
@@ -138,9 +138,9 @@ def _applied(facts: Facts) -> Said:
     return False, "NotAccepted", "this profile is not running"
 
 
-def _ready(facts: Facts) -> Said:
+def _ready(facts: Facts) -> ConditionState:
     failed = facts.past.failed
-    # Lists show only this condition: it says why, instead of referring to another one.
+    # `kubectl get` shows only this condition, so it repeats the reason instead of referring to another one.
     if failed is not None and facts.past.has_failed(facts.hash) and not facts.is_applied:
         return False, "RolledBack", f"{failed.reason}: {shortened(failed.message)} ({_what_runs(facts)})"
     if facts.complaints:
@@ -156,7 +156,7 @@ def _ready(facts: Facts) -> Said:
     return _acknowledged(facts)
 
 
-def _acknowledged(facts: Facts) -> Said:
+def _acknowledged(facts: Facts) -> ConditionState:
     waiting = [replica for replica in facts.at.lagging if not facts.has_time(replica)]
     if not waiting and any(map(facts.counts, facts.at.replicas)):
         if not facts.at.rolls_on or facts.is_settled:
@@ -166,7 +166,7 @@ def _acknowledged(facts: Facts) -> Said:
     return False, "Waiting", "; ".join(["not all replicas run it yet", *told])
 
 
-def _rolled_back(facts: Facts) -> Said:
+def _rolled_back(facts: Facts) -> ConditionState:
     failed, before = facts.past.failed, facts.past.is_true("RolledBack")
     if failed is None or facts.is_applied or not (before or facts.past.has_failed(facts.hash)):
         return False, "NotRolledBack", "it was not rolled back"
@@ -174,14 +174,14 @@ def _rolled_back(facts: Facts) -> Said:
     return True, failed.reason, f"{failed.message}; {tail}; it is retried when it changes"
 
 
-def _warning(facts: Facts) -> Said:
+def _warning(facts: Facts) -> ConditionState:
     found = list(unwise(facts.chosen.verdict, facts.kube_scheduler)) if facts.chosen else []
     if not found:
         return False, "NoWarning", "no warnings"
     return True, found[0][0], "; ".join(sentence for _, sentence in found)
 
 
-def _contended(facts: Facts) -> Said:
+def _contended(facts: Facts) -> ConditionState:
     found = facts.at.contended(facts.chosen.verdict.scheduler_name) if facts.chosen else None
     if found is None:
         return False, "NotContended", "kubelets accept its pods"

@@ -1,4 +1,4 @@
-"""The ConfigMap that the scheduler follows: its desired content, and the patch towards it."""
+"""The ConfigMap that the scheduler follows: its desired content, and the patch for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,14 +25,14 @@ from pilotage_operator.settings import FIELD_MANAGER, Settings
 
 
 def is_intact(config_map: ConfigMap | None) -> bool:
-    """Return whether the texts still match the hashes beside them."""
+    """Return whether the texts still match their hashes."""
     if config_map is None:
         return False
     said, data = config_map.metadata.annotations, config_map.data
     if (unit_hash(data), _served_hash(data)) != (said.get(HASH), said.get(SERVED_HASH)):
         return False
     try:
-        unit_in(data)  # the texts of plugin files, which have their hashes in their names
+        unit_in(data)  # checks the texts of plugin files, whose names contain their hashes
     except InvalidUnit:
         return False
     return True
@@ -49,7 +49,7 @@ def change(
     data: Mapping[str, str],
     said: Mapping[str, str],
 ) -> CreateConfigMap | PatchConfigMap | None:
-    """Return the patch that makes the ConfigMap contain exactly the data; None if it does."""
+    """Return the patch that sets the data of the ConfigMap; None if it is correct."""
     metadata = _metadata(settings, deployment, said)
     if found is None:
         named = {"name": settings.config_map, "namespace": settings.namespace} | metadata
@@ -63,7 +63,7 @@ def change(
 
 
 def _drift(found: ConfigMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is missing; labels and annotations of others are theirs."""
+    """Return the missing labels and annotations; those of others are ignored."""
     drift: dict[str, Any] = {}
     for kind, has in (("labels", found.metadata.labels), ("annotations", found.metadata.annotations)):
         if changed := {key: value for key, value in metadata[kind].items() if has.get(key) != value}:
@@ -80,7 +80,7 @@ def _metadata(settings: Settings, deployment: Deployment | None, said: Mapping[s
             "app.kubernetes.io/name": "pilotage",
             "app.kubernetes.io/instance": settings.release,
             "app.kubernetes.io/managed-by": FIELD_MANAGER,
-            # By which it is watched, beside the ConfigMaps with plugin files.
+            # For the watch, which also selects ConfigMaps with plugin files.
             PLUGINS_LABEL: settings.config_label,
         },
         "annotations": dict(said),

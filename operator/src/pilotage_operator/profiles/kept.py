@@ -1,4 +1,4 @@
-"""The profiles that the values of the release describe: created, kept, and deleted when removed from the values."""
+"""The profiles in the chart's values: creates, updates, and deletes them when removed from the values."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from pilotage_operator.profiles.actions import (
     CreateProfile,
     DeleteProfile,
     PatchProfile,
-    TellEvent,
+    WriteEvent,
     difference,
 )
 from pilotage_operator.profiles.world import KeptProfile, OwnerReference, StoredProfile, World
@@ -22,7 +22,7 @@ MANAGED_BY, RELEASE, VALUES_HASH = "app.kubernetes.io/managed-by", "pilotage.dev
 
 
 def keep(world: World, settings: Settings) -> Iterator[Action]:
-    """Return the actions that make the profiles match the values."""
+    """Return the actions that align the profiles with the values."""
     if world.kept is None:
         return
     existing = {profile.name: profile for profile in world.profiles}
@@ -35,7 +35,7 @@ def keep(world: World, settings: Settings) -> Iterator[Action]:
             names.add(second := second_name(wanted.name, settings))
             wanted = replace(wanted, name=second, spec={"schedulerName": wanted.name, **wanted.spec})
         elif taken is None:
-            names.add(second_name(wanted.name, settings))  # the one under the second name stays until the first exists
+            names.add(second_name(wanted.name, settings))  # it stays until the first one exists
         yield from _kept(wanted, existing.get(wanted.name), world, settings)
     for profile in world.profiles:
         if is_ours(profile, settings) and profile.name not in names and not profile.metadata.deletion_timestamp:
@@ -44,7 +44,7 @@ def keep(world: World, settings: Settings) -> Iterator[Action]:
 
 def _kept(wanted: KeptProfile, found: StoredProfile | None, world: World, settings: Settings) -> Iterator[Action]:
     if found is None:
-        # Without its owner, the release is being uninstalled.
+        # Without the owner, the release is being uninstalled.
         if world.owner is not None or not settings.owner:
             yield CreateProfile(_manifest(wanted, world.owner, settings))
     elif is_ours(found, settings) and (patch := _patch(found, wanted, world.owner, settings)):
@@ -52,12 +52,12 @@ def _kept(wanted: KeptProfile, found: StoredProfile | None, world: World, settin
 
 
 def second_name(name: str, settings: Settings) -> str:
-    """Return the name of a profile of the values whose own name is taken, so that its status can say so."""
+    """Return the alternative name of a profile whose own name is taken, so that its status can say so."""
     return f"{name}.{settings.release_label}"[:_LONGEST_NAME].rstrip("-.")
 
 
 def is_ours(profile: StoredProfile, settings: Settings) -> bool:
-    """Return whether this release made a profile from its values."""
+    """Return whether this release created a profile from its values."""
     labels = profile.metadata.labels
     return labels.get(MANAGED_BY) == FIELD_MANAGER and labels.get(RELEASE) == settings.release_label
 
@@ -78,14 +78,14 @@ def _manifest(wanted: KeptProfile, owner: OwnerReference | None, settings: Setti
 
 
 def _spec(wanted: KeptProfile, settings: Settings) -> dict[str, Any]:
-    # Otherwise another release could be the first to see it.
+    # Otherwise another release could claim it first.
     return {"instance": settings.instance} | dict(wanted.spec)
 
 
 def _patch(
     found: StoredProfile, wanted: KeptProfile, owner: OwnerReference | None, settings: Settings
 ) -> dict[str, Any]:
-    """Return what the values changed; what a user changed since then stays."""
+    """Return the changes in the values; changes by users since then stay."""
     patch: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     values_hash = spec_hash(wanted.spec)
@@ -101,10 +101,10 @@ def _reference(owner: OwnerReference) -> dict[str, str]:
     return {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
 
 
-def _foreign(found: StoredProfile, settings: Settings) -> TellEvent:
+def _foreign(found: StoredProfile, settings: Settings) -> WriteEvent:
     note = (
         f"the values of the release {settings.instance} contain a profile of this name, but did not create it: it "
         f"is left unchanged, and theirs is {second_name(found.name, settings)}; rename one of the two"
     )
     once = f"{found.metadata.uid} {settings.instance}"
-    return TellEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)
+    return WriteEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)

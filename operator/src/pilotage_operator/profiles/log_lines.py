@@ -1,4 +1,4 @@
-"""Log lines about actions: sentences that make sense on their own."""
+"""Log lines about actions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from pilotage_operator.profiles.actions import (
 
 
 def sentence(action: Action) -> str:
-    """Return what an action does; empty for one that needs no line."""
+    """Return a description of an action; empty if it is not logged."""
     match action:
         case CreateProfile(manifest):
             return f"profile {manifest['metadata']['name']}: created, because it is in the values of the release"
@@ -47,12 +47,12 @@ def _configuration(change: Mapping[str, Any]) -> str:
     if found := (change.get("metadata") or {}).get("annotations", {}).get(HASH):
         return f"configuration {found}"
     if {CONFIGURATION, PLUGIN_FILES} & set(change.get("data") or {}):
-        return "its configuration again, after a change by somebody else"
+        return "its configuration back, which another writer had changed"
     return "its missing labels, annotations and records"
 
 
 def _status(status: Mapping[str, Any]) -> str:
-    """Return the Ready condition, or else what else is new."""
+    """Return the Ready condition if it changed, otherwise other changes."""
     for condition in status.get("conditions") or ():
         if condition["type"] == "Ready":
             generation = condition["observedGeneration"]

@@ -1,4 +1,4 @@
-"""Names that other releases serve: two schedulers of one name would race for pods, so the older profile keeps it."""
+"""Names that other releases serve: schedulers of the same name would race for pods, so the older profile keeps it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Served:
 
 
 def served_elsewhere(profiles: Iterable[StoredProfile], settings: Settings) -> dict[str, Served]:
-    """Return the owner of each schedulerName, according to the statuses of other releases."""
+    """Return the owner of each schedulerName, by the statuses of other releases' profiles."""
     found: dict[str, Served] = {}
-    for profile in sorted(profiles, key=age, reverse=True):  # of several, the oldest has it
+    for profile in sorted(profiles, key=age, reverse=True):  # the oldest of several wins
         instance = past_of(profile.status).instance
         if profile.metadata.deletion_timestamp or instance in ("", settings.instance):
             continue
@@ -34,7 +34,7 @@ def served_elsewhere(profiles: Iterable[StoredProfile], settings: Settings) -> d
 
 
 def taken_from(profile: StoredProfile, elsewhere: Mapping[str, Served]) -> dict[str, Complaint]:
-    """Return the names that this profile cannot have, because older profiles of other releases do."""
+    """Return the names of this profile that older profiles of other releases have."""
     return {
         name: Complaint(
             DUPLICATE,

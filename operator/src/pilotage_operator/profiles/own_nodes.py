@@ -1,7 +1,6 @@
 """A profile's own nodes, and the taint that keeps other schedulers off them; no I/O.
 
-A node that carries the taint has a label of ours beside it, with the release: what another release or a user has
-tainted is not changed.
+A tainted node also has a label with the release, so that taints of other releases and users are not changed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ class NodeSpec(msgspec.Struct):
 
 
 class StoredNode(msgspec.Struct):
-    """A node, as far as it matters here."""
+    """A node with the relevant fields."""
 
     metadata: Metadata
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
@@ -42,14 +41,14 @@ class StoredNode(msgspec.Struct):
 
 @dataclass(frozen=True)
 class PatchNode:
-    """Change the taints of a node; nothing happens if it has changed meanwhile."""
+    """Change the taints of a node, unless it has changed meanwhile."""
 
     name: str
     patch: Mapping[str, Any]
 
 
 def own_nodes_of(profile: StoredProfile, instance: str) -> OwnNodes | None:
-    """Return what a profile that this release serves says about nodes, in the spec that runs."""
+    """Return the nodes section of the running spec of a profile that this release serves."""
     status = profile.status if isinstance(profile.status, dict) else {}
     if status.get("instance") != instance or profile.metadata.deletion_timestamp:
         return None
@@ -67,13 +66,13 @@ def _running(profile: StoredProfile, status: Mapping[str, Any]) -> Any:
 
 
 def release_value(instance: str) -> str:
-    """Return the release as the value of a label."""
+    """Return the release as a label value."""
     value = instance.replace("/", ".")
     return value if len(value) <= LONGEST_LABEL else text_hash(instance)
 
 
 def selector_text(selector: OwnNodeSelector) -> str:
-    """Return a selector as a query has it."""
+    """Return a selector in the format of a query."""
     exact = [f"{key}={value}" for key, value in sorted((selector.match_labels or {}).items())]
     return ",".join([*exact, *map(_condition, selector.match_expressions or ())])
 
@@ -94,10 +93,10 @@ def _condition(requirement: NodeRequirement) -> str:
 def taint_patches(
     wanted: Mapping[str, Sequence[StoredNode]], marked: Iterable[StoredNode], release: str
 ) -> list[PatchNode]:
-    """Return the patches that add taints to nodes and remove those that are no longer wanted.
+    """Return the patches that add taints to nodes and remove outdated ones.
 
-    `wanted` are the nodes of each profile that asks for the taint, `marked` those that this release has tainted.
-    A node of two profiles is tainted for the first.
+    `wanted` are the nodes of each profile with the taint enabled, `marked` those that this release has tainted. A node
+    of two profiles is tainted for the first.
     """
     nodes = {node.name: node for node in marked}
     whose: dict[str, str] = {}
@@ -115,7 +114,7 @@ def is_tainted_for(node: StoredNode, profile: str) -> bool:
 
 
 def _patch(node: StoredNode, profile: str, release: str) -> PatchNode | None:
-    """Return the patch that makes a node one of a profile, or of none; None if nothing has to change."""
+    """Return the patch that taints a node for a profile, or for none; None if nothing has to change."""
     by = node.metadata.labels.get(TAINTED_BY)
     has = [taint for taint in node.spec.taints if _is_ours(taint)]
     if (by is None and has) or by not in (None, release):

@@ -1,4 +1,4 @@
-"""Which profiles this release serves: those that name it, and those without a name that it saw first."""
+"""Which profiles this release serves: those that name it, and those without an instance that it claimed first."""
 
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.world import StoredProfile
@@ -6,19 +6,19 @@ from pilotage_operator.settings import Settings
 
 
 def serves(profile: StoredProfile, past: Past, settings: Settings) -> bool:
-    """Return whether a profile is ours to serve."""
+    """Return whether this release serves a profile."""
     if profile.metadata.deletion_timestamp:
         return False
     named = profile.spec.get("instance") if isinstance(profile.spec, dict) else None
     wanted = named if isinstance(named, str) else ""
     if wanted == settings.instance:
         return True
-    # Releases of one name in two namespaces, or several that see one profile: the first claim wins.
+    # Several releases may see the same profile: the first claim wins.
     return (not wanted or wanted == settings.release) and past.instance in ("", settings.instance)
 
 
 def gives_up(profile: StoredProfile, past: Past, settings: Settings) -> bool:
-    """Return whether a profile was ours and names another release now."""
+    """Return whether this release served a profile that names another release now."""
     is_there = not profile.metadata.deletion_timestamp
     return is_there and past.instance == settings.instance and not serves(profile, past, settings)
 

@@ -1,4 +1,4 @@
-"""State of earlier rounds, stored in the resources: a crash loses nothing, because nothing is kept elsewhere."""
+"""State of earlier rounds, stored only in the resources, so that a crash loses nothing."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from pilotage_operator.profiles.world import moment
 
 @dataclass(frozen=True)
 class Past:
-    """What the status of a profile says."""
+    """The state in a profile's status."""
 
     instance: str = ""
     applied_at: str = ""
@@ -29,7 +29,7 @@ class Past:
 
     @property
     def ready_since(self) -> datetime | None:
-        """Return since when the profile is ready; None if it is not."""
+        """Return since when the profile has been ready; None if it is not."""
         ready = self.conditions.get("Ready")
         return moment(ready.last_transition_time) if ready and ready.status == "True" else None
 
@@ -48,7 +48,7 @@ class Past:
 
 
 def past_of(status: Any) -> Past:
-    """Read a status, without what cannot be read."""
+    """Parse a status, ignoring invalid parts."""
     known = {field_.alias or name for name, field_ in Status.model_fields.items()}
     given = {key: value for key, value in status.items() if key in known} if isinstance(status, dict) else {}
     try:
@@ -68,7 +68,7 @@ def past_of(status: Any) -> Past:
 
 @dataclass(frozen=True)
 class ServedSpec:
-    """What the configuration holds for a profile."""
+    """The spec of a profile in the configuration."""
 
     uid: str
     generation: int
@@ -78,7 +78,7 @@ class ServedSpec:
 
 
 def served_in(text: str, units: Units) -> dict[str, ServedSpec]:
-    """Read which spec each profile gets; entries that were edited by hand do not count."""
+    """Parse the served spec of each profile; entries that were edited by hand are ignored."""
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -98,7 +98,7 @@ def _served(entry: dict[str, Any], units: Mapping[str, Unit]) -> ServedSpec | No
 
 
 def served_text(served: Mapping[str, ServedSpec]) -> str:
-    """Write which spec each profile gets."""
+    """Encode the served spec of each profile."""
     return canonical(
         {
             name: {"uid": each.uid, "generation": each.generation, "hash": each.hash, "spec": each.spec}

@@ -1,4 +1,4 @@
-"""The plugin files of a release: which plugin is in which file, and what is wrong with those that cannot be used."""
+"""The plugin files of a release: their plugins, and the errors of invalid files."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ LARGEST_FILE = 64 << 10  # bytes
 MOST_FILES = 200
 _NOT_PLUGINS = ("_", "test_")
 
-# Returns the names of the plugins in a file, or what is wrong with it.
+# Returns the names of the plugins in a file, or its error.
 Describe = Callable[[PluginFile], tuple[tuple[str, ...], str]]
 
 
@@ -21,7 +21,7 @@ class Library:
     """All current plugin files."""
 
     by_plugin: Mapping[str, PluginFile] = field(default_factory=dict)
-    broken: Mapping[str, str] = field(default_factory=dict)  # path -> what is wrong, with the path and the line
+    broken: Mapping[str, str] = field(default_factory=dict)  # path -> error, with path and line
 
     def files_for(self, spec: Any) -> tuple[PluginFile, ...]:
         """Return the files with the plugins that a spec enables."""
@@ -33,7 +33,7 @@ class Library:
         return {name: file.path for name, file in self.by_plugin.items() if file in files}
 
     def explained(self, complaints: Sequence[Complaint], history: Mapping[str, str]) -> Iterator[Complaint]:
-        """Yield complaints, extended by file problems; `history` says in which file plugins were before."""
+        """Yield complaints, extended by file errors; `history` maps plugins to their previous files."""
         for each in complaints:
             if each.reason != UNKNOWN_PLUGIN or not each.plugin:
                 yield each
@@ -53,7 +53,7 @@ class Library:
 
 
 def library(files: Sequence[PluginFile], describe: Describe) -> Library:
-    """Inspect files, the oldest first: a plugin's name belongs to the first that has it."""
+    """Inspect files, the oldest first: the first file with a plugin's name keeps it."""
     by_plugin: dict[str, PluginFile] = {}
     broken: dict[str, str] = {}
     for place, file in enumerate(files):
@@ -67,12 +67,12 @@ def library(files: Sequence[PluginFile], describe: Describe) -> Library:
 
 
 def is_plugin_file(key: str) -> bool:
-    """Return whether a key of a ConfigMap should hold plugins: not tests, and none that begins with an underscore."""
+    """Return whether a key of a ConfigMap is a plugin file, not a test or a name that starts with an underscore."""
     return key.endswith(".py") and not key.startswith(_NOT_PLUGINS) and key != "conftest.py"
 
 
 def _enabled(spec: Any) -> Iterator[str]:
-    """Yield the plugins that a spec enables; it may have any type."""
+    """Yield the plugins that a spec enables; the spec may have any type."""
     plugins = spec.get("plugins") if isinstance(spec, Mapping) else None
     for entry in plugins if isinstance(plugins, list) else ():
         if isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and entry.get("enabled") is not False:

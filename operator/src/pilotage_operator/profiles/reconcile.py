@@ -1,6 +1,6 @@
-"""From the current state to actions: the reconciliation of SchedulerProfiles, decided from scratch each time.
+"""Reconciles SchedulerProfiles: computes actions from the current state, from scratch each time.
 
-There are no side effects here. Whatever happens between two rounds, the next one starts from the current state.
+It has no side effects. Whatever happens between two rounds, the next one starts from the current state.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ from pilotage_operator.profiles.world import (
 from pilotage_operator.sandbox.records import recorded
 from pilotage_operator.settings import Settings
 
-# There is no event when a permission is granted or a CRD is installed.
+# Granting a permission or installing a CRD triggers no event.
 ASK_AGAIN_AFTER = timedelta(seconds=5)
 
 
@@ -65,14 +65,14 @@ def rights_needed(world: World, settings: Settings, judge: UnitJudge) -> frozens
 
 
 def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action]:
-    """Return the actions, in order; once they are executed, there is nothing left to do."""
+    """Return the actions in order; after their execution, nothing is left to do."""
     before, library = _situation(world), judge.library(plugin_files(world))
-    cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run, with its permissions
-    _watch_over(cases, before, judge)  # 2. watch over: how the running spec has done so far
-    choice = _chosen(cases, before, judge)  # 3. which spec of each is served
+    cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run with the given permissions
+    _supervise(cases, before, judge)  # 2. supervise: has the running spec worked so far
+    choice = _chosen(cases, before, judge)  # 3. choose the spec to serve
     text, files = _rendered(choice, settings)  # 4. render
-    after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
-    acknowledge(cases, after, world)  # 6. status: who acknowledged it
+    after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: bring it to the replicas
+    acknowledge(cases, after, world)  # 6. status: which replicas acknowledged it
     urgent, changes, rest = statuses(cases, after, world, settings, writes=_may_write(world, settings))
     units = {case.name: _kept_units(case, library) for case in cases}
     data = config_map.content(text, files, _served(cases), units)
@@ -113,12 +113,12 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
 
 
 def _known_data(world: World) -> Mapping[str, str]:
-    """Return what the ConfigMap holds; what it held when it was last seen intact, if it is not."""
+    """Return the data of the ConfigMap; if it is not intact, the last intact data."""
     found = world.config_map.data if world.config_map else {}
     return found if config_map.is_intact(world.config_map) else world.remembered or found
 
 
-# ------------------------------------------------------------------------------------------- 2. watch over
+# -------------------------------------------------------------------------------------------- 2. supervise
 
 
 def _situation(world: World) -> Situation:
@@ -129,7 +129,7 @@ def _situation(world: World) -> Situation:
     return Situation(said.get(HASH, ""), strategy, written_at, world.replicas, world.deployment, world.now)
 
 
-def _watch_over(cases: list[Case], at: Situation, judge: UnitJudge) -> None:
+def _supervise(cases: list[Case], at: Situation, judge: UnitJudge) -> None:
     if not at.hash:
         return
     running = {case.name: _verdict_on(case.ran, case, judge) for case in cases if case.ran}
@@ -155,10 +155,10 @@ def _verdict_on(spec: ServedSpec, case: Case, judge: UnitJudge) -> Verdict:
 
 def _had_files(case: Case) -> bool:
     """Return whether a rollback target has plugin files, which may have blocked a replica."""
-    return any(good is not None and good.spec_hash in case.units for good in _come_back(case.past))
+    return any(good is not None and good.spec_hash in case.units for good in _rollback_targets(case.past))
 
 
-def _come_back(past: Past) -> tuple[GoodSpec | None, ...]:
+def _rollback_targets(past: Past) -> tuple[GoodSpec | None, ...]:
     return past.last_acknowledged, past.last_good
 
 
@@ -175,7 +175,7 @@ def _chosen(cases: list[Case], at: Situation, judge: UnitJudge) -> Choice:
 
 
 def _candidates(case: Case, at: Situation, judge: UnitJudge) -> Iterator[Candidate]:
-    """Yield the current spec, then earlier ones; each only if it can run and has not failed."""
+    """Yield the current spec, then earlier ones, if they can run and have not failed."""
     generation, running = case.stored.metadata.generation, case.ran.hash if case.ran else None
     seen = set()
     if not case.complaints and not case.past.has_failed(case.hash):
@@ -193,12 +193,12 @@ def _candidates(case: Case, at: Situation, judge: UnitJudge) -> Iterator[Candida
 
 
 def _earlier(case: Case, at: Situation) -> Iterator[ServedSpec]:
-    """Yield the running spec, the last acknowledged, and the last good one; none that blocked a replica."""
+    """Yield the running spec, the last acknowledged one, and the last good one, except if they blocked a replica."""
     if case.ran:
         yield case.ran
     stalled = at.stalled(case.verdict.scheduler_name)
     fell_silent_before = stalled is not None and stalled.hash != at.hash
-    for good in _come_back(case.past):
+    for good in _rollback_targets(case.past):
         if good is None:
             continue
         files = case.units[good.spec_hash].files if good.spec_hash in case.units else ()
@@ -223,7 +223,7 @@ def _served(cases: list[Case]) -> str:
 
 
 def _kept_units(case: Case, library: Library) -> dict[str, Unit]:
-    """Return what to keep of specs with plugin files: the running one, and all rollback targets."""
+    """Return the specs with plugin files to keep: the running one, and all rollback targets."""
     units = dict(case.units)
     wanted = {good.spec_hash for good in (case.acknowledged, case.past.last_good) if good is not None}
     if case.chosen is not None and case.chosen.files:
@@ -243,7 +243,7 @@ def _record(case: Case, chosen: Candidate) -> ServedSpec:
 
 
 def _planned(world: World, before: Situation, cases: list[Case], new_hash: str) -> Situation:
-    """Return the configuration that the ConfigMap is going to hold."""
+    """Return the desired configuration of the ConfigMap."""
     if new_hash == before.hash and world.config_map is not None:
         return before
     strategy = RESTART if _wants_restart(world, before, cases) else HOT_RELOAD
@@ -254,7 +254,7 @@ def _wants_restart(world: World, before: Situation, cases: list[Case]) -> bool:
     if world.config_map is None:
         return False  # there are no pods to restart
     if before.strategy == RESTART and before.lagging:
-        return True  # the previous one has not arrived, and is part of this one
+        return True  # the previous change, which is part of this one, has not been acknowledged
     return any(case.is_new and _restarts(case) for case in cases)
 
 
@@ -267,7 +267,7 @@ def _restarts(case: Case) -> bool:
 
 
 def _may_write(world: World, settings: Settings) -> bool:
-    """Return whether the configuration has an owner; a release that is being uninstalled gets no new one."""
+    """Return whether the configuration has an owner; a release that is being uninstalled gets no new ConfigMap."""
     found = world.deployment
     return not settings.scheduler_deployment or (found is not None and not found.metadata.deletion_timestamp)
 
@@ -282,7 +282,7 @@ def _writes(world: World, settings: Settings, after: Situation, data: Mapping[st
         yield StampDeployment(after.hash)
 
 
-# --------------------------------------------------------------------------------------------- and the next time
+# ------------------------------------------------------------------------------------------- the next round
 
 
 def _wake_up(cases: list[Case], after: Situation) -> Iterator[Action]:

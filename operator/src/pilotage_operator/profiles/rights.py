@@ -12,7 +12,7 @@ METRICS = NodeMetrics.api.group  # served by metrics-server, not by a CRD
 
 
 def needed(verdicts: Iterable[Verdict]) -> frozenset[Right]:
-    """Return everything that has to be checked for these profiles."""
+    """Return all permissions to check for these profiles."""
     return frozenset(
         Right(permission.group, permission.resource, verb)
         for verdict in verdicts
@@ -42,7 +42,7 @@ def missing(
 
 
 def _together(needs: Iterable[tuple[str, Permission]]) -> Iterator[tuple[str, Permission]]:
-    """Yield each plugin's permissions on a resource as one: one rule grants all of it."""
+    """Yield each plugin's permissions on a resource combined, because one rule grants all of them."""
     verbs: dict[tuple[str, str, str], dict[str, None]] = {}
     for plugin, permission in needs:
         wanted = verbs.setdefault((plugin, permission.group, permission.resource), {})
@@ -52,14 +52,14 @@ def _together(needs: Iterable[tuple[str, Permission]]) -> Iterator[tuple[str, Pe
 
 
 def _rule(permission: Permission, verbs: Iterable[str]) -> str:
-    """Return how to grant the permissions of a custom plugin."""
+    """Return the fix for missing permissions of a custom plugin."""
     group, resource = permission.group or '""', permission.resource
     rule = f"{{apiGroups: [{group}], resources: [{resource}], verbs: [{', '.join(verbs)}]}}"
     return f"add to rbac.extraRules of the chart: {rule}"
 
 
 def _provider(group: str, resource: str) -> str:
-    """Return what makes a cluster serve a resource."""
+    """Return what to install so that the cluster serves a resource."""
     if group == METRICS:
         return "metrics-server, or set another source of metrics with watcherAddress or metricProvider in the arguments"
     return f"the CustomResourceDefinition {resource.partition('/')[0]}"

@@ -2,8 +2,8 @@
 
           all replicas acknowledge        the deadline passes without trouble
 applied ────────────────────────> ready ────────────────────────────────────> last good
-   │ refused, or no acknowledgement │ a plugin fails on every pod
-   └──────────────> failed <────────┘   the last good spec comes back; this one is not tried again
+   │ rejected or not acknowledged   │ a plugin fails on every pod
+   └──────────────> failed <────────┘   the last good spec is restored; this one is not retried
 """
 
 import re
@@ -39,12 +39,12 @@ class Situation:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Return whether there are replicas and all run it."""
+        """Return whether there are replicas, and all of them run it."""
         return bool(self.replicas) and not self.lagging
 
     @property
     def needs_new_pods(self) -> bool:
-        """Return whether it reaches replicas only as they start."""
+        """Return whether replicas only load it at their start."""
         return self.strategy == RESTART or any(self.troubles(NEEDS_RESTART))
 
     @property
@@ -58,7 +58,7 @@ class Situation:
         return self.is_restarting and self.deployment is not None and not self.deployment.is_rolled_out
 
     def troubles(self, kind: str) -> Iterable[Trouble]:
-        """Return what replicas report against this configuration."""
+        """Return the errors that replicas report about this configuration."""
         for replica in self.replicas:
             if replica.trouble and replica.trouble.kind == kind and replica.trouble.hash == self.hash:
                 yield replica.trouble
@@ -74,7 +74,7 @@ class Situation:
         return None
 
     def stalled(self, scheduler_name: str) -> Trouble | None:
-        """Return the plugin of this profile that blocks a replica, whatever it runs."""
+        """Return the plugin of this profile that blocks a replica, whatever configuration that runs."""
         for replica in self.replicas:
             found = replica.trouble
             if found is not None and found.kind == STALLED and found.scheduler_name == scheduler_name:
@@ -82,23 +82,23 @@ class Situation:
         return None
 
     def contended(self, scheduler_name: str) -> Contention | None:
-        """Return how many binds of a profile kubelets reject, if that is too many; only the leader reports it."""
+        """Return a profile's rejections by kubelets, if they are too many; only the leader reports them."""
         found = (replica.contended.get(scheduler_name) for replica in self.replicas)
         return next((each for each in found if each is not None), None)
 
     def due(self, replica: Replica, within: timedelta, since: datetime) -> datetime:
-        """Return until when a replica has time to run it."""
+        """Return the deadline for a replica to run it."""
         return max(since, self.written_at, replica.created) + within
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A spec that runs, and what is known about it."""
+    """A running spec, and its state."""
 
     ran: ServedSpec
     scheduler_name: str
     deadline: timedelta
-    is_blamed: bool  # the scheduler refused it
+    is_blamed: bool  # the scheduler rejected it
     had_files: bool  # a rollback target has plugin files
 
 
@@ -124,21 +124,21 @@ def after_trial(past: Past, trial: Trial, at: Situation) -> Past:
 
 
 def _condemned(past: Past, ran: ServedSpec, message: str) -> Past:
-    """Roll back a spec that blocks replicas, even if it ran well until now and there is no other."""
+    """Roll back a spec that blocks replicas, even if it worked before and there is no other."""
     failed = _failed(past, ran, PLUGIN_FAILING, message)
     return replace(failed, last_good=None) if past.ran_well(ran.hash) else failed
 
 
 @dataclass(frozen=True)
 class OnTrial:
-    """A profile whose spec has not proved itself yet."""
+    """A profile whose spec is still on trial."""
 
     scheduler_name: str
     applied: datetime
 
 
 def blamed_for_refusal(on_trial: Mapping[str, OnTrial], at: Situation) -> set[str]:
-    """Return the profiles on trial that a rejection names, or the newest ones: the others were not rejected yet."""
+    """Return the profiles on trial that a rejection names, otherwise the newest ones: older ones were not rejected."""
     messages = [trouble.message for trouble in at.troubles(REFUSED_BY_REPLICA)]
     if not messages:
         return set()
@@ -152,14 +152,14 @@ def _names(text: str, scheduler: str) -> bool:
 
 
 def proven_at(past: Past, deadline: timedelta) -> datetime:
-    """Return when a spec that everybody runs has been on trial for long enough."""
+    """Return when the trial of a spec that all replicas run ends."""
     applied = moment(past.applied_at)
-    # For a spec below a newer one that cannot run, the time of acknowledgement was not recorded.
+    # The time of acknowledgement is not recorded for a spec below a newer one that cannot run.
     return max(applied, past.ready_since or applied + deadline) + deadline
 
 
 def next_moments(past: Past, ran_well: bool, deadline: timedelta, at: Situation) -> list[datetime]:
-    """Return when the state of a profile may change though nothing happens."""
+    """Return the times when the state of a profile may change without an event."""
     applied = moment(past.applied_at)
     moments = [at.due(replica, deadline, applied) for replica in at.lagging]
     if not ran_well and at.is_acknowledged:
@@ -168,10 +168,10 @@ def next_moments(past: Past, ran_well: bool, deadline: timedelta, at: Situation)
 
 
 def _late(past: Past, trial: Trial, at: Situation) -> list[Replica]:
-    """Return the replicas past the deadline. A pod that does not run says nothing about a spec it never saw.
+    """Return the replicas past the deadline. A pod that is not running does not count against a spec it never saw.
 
-    Nor does one that went silent before it tried this spec while running custom plugins: they may block it,
-    and what blocked it must not come back.
+    Nor does one that went silent before it tried this spec while running custom plugins: these may block it, and must
+    not be restored.
     """
     if past.ready_since is not None:
         return []
@@ -193,6 +193,6 @@ def _failed(past: Past, ran: ServedSpec, reason: str, message: str) -> Past:
 
 
 def _proven(past: Past, ran: ServedSpec) -> Past:
-    # Another spec ran well since: the failed one may be tried again.
+    # Another spec has worked since: the failed one may be retried.
     good = GoodSpec(generation=ran.generation, spec_hash=ran.hash, spec=dict(ran.spec))
     return replace(past, last_good=good, failed=None)

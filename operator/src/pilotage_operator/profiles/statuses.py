@@ -1,4 +1,4 @@
-"""The statuses of profiles after a round, and which of them must be written before it acts."""
+"""The statuses of profiles after a round, and which of them must be written before its actions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,8 +10,8 @@ from pilotage_operator.profiles.case import Case
 from pilotage_operator.profiles.conditions import Facts, conditions
 from pilotage_operator.profiles.ownership import gives_up
 from pilotage_operator.profiles.past import past_of
+from pilotage_operator.profiles.profile_events import events
 from pilotage_operator.profiles.rollout import Situation
-from pilotage_operator.profiles.story import events
 from pilotage_operator.profiles.world import StoredProfile, World, written
 from pilotage_operator.settings import Settings
 
@@ -33,7 +33,7 @@ def _facts(case: Case, after: Situation, world: World) -> Facts:
 def statuses(
     cases: list[Case], after: Situation, world: World, settings: Settings, *, writes: bool
 ) -> tuple[list[Action], list[Action], list[Action]]:
-    """Return the statuses that go before the configuration, which is written or not, those that follow, and events."""
+    """Return the statuses to write before the configuration, those to write after it, and events."""
     urgent: list[Action] = []
     changes: list[Action] = list(_given_up(world, settings))
     story: list[Action] = []

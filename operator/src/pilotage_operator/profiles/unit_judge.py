@@ -1,4 +1,4 @@
-"""Judges a spec together with the plugin files that it needs: ours in this process, custom ones in the sandbox."""
+"""Validates a spec with its plugin files: built-in plugins in this process, custom ones in the sandbox."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from pilotage_operator.sandbox.client import Asks, SandboxFailed
 from pilotage_operator.sandbox.records import Answer, Question, SourceFile, VerdictRecord, restored
 
 _REMEMBERED = 1024
-_LOOKING_SECONDS = 10.0  # for new files; the others are inspected in the next round
-_ASK_AGAIN_AFTER = 60.0  # seconds after the sandbox failed over a file: that need not be the file's fault
+_LOOKING_SECONDS = 10.0  # for new files; the rest is inspected in the next round
+_ASK_AGAIN_AFTER = 60.0  # seconds after the sandbox failed on a file, which may not be the file's fault
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -24,7 +24,7 @@ class UnitJudge:
     """Validates units; verdicts are cached."""
 
     def __init__(self, plain: Judge, sandbox: Asks | None = None) -> None:
-        self.plain = plain  # of specs without plugin files
+        self.plain = plain  # for specs without plugin files
         self._sandbox = sandbox
         self._described: OrderedDict[PluginFile, tuple[tuple[str, ...], str]] = OrderedDict()
         self._ask_again_at: dict[PluginFile, float] = {}
@@ -32,7 +32,7 @@ class UnitJudge:
         self._judged: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
 
     def library(self, files: Sequence[PluginFile]) -> Library:
-        """Inspect plugin files; many that do not finish must not block a round."""
+        """Inspect plugin files, with a time limit so that slow ones do not block a round."""
         self._look_until = monotonic() + _LOOKING_SECONDS
         return library(files, self._describe)
 
@@ -41,15 +41,15 @@ class UnitJudge:
     ) -> Verdict:
         """Return the verdict on a spec with these files.
 
-        A unit that ran has an earlier verdict: it stands if the sandbox cannot repeat it now. A running unit is not
-        stopped by a file that takes longer to import today.
+        A unit that ran has an earlier verdict, which stands if the sandbox cannot repeat it now: a running unit is not
+        stopped because a file takes longer to import this time.
         """
         if not files:
             return self.plain.judge(name, spec)
         try:
             key = name, spec_hash(spec, files)
         except RecursionError:
-            return self.plain.judge(name, spec)  # which says so
+            return self.plain.judge(name, spec)  # which reports the error
         if key not in self._judged:
             verdict = self._in_the_sandbox(name, spec, files)
             if earlier is not None and any(each.reason == BROKEN_PLUGIN for each in verdict.complaints):
@@ -95,7 +95,7 @@ class UnitJudge:
         try:
             return self._sandbox.ask(question)
         except SandboxFailed:
-            return self._sandbox.ask(question)  # it may have been killed
+            return self._sandbox.ask(question)  # a retry, since it may have been killed
 
 
 def _sources(files: Sequence[PluginFile]) -> tuple[SourceFile, ...]:

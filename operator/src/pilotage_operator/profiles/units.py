@@ -1,7 +1,7 @@
-"""What the ConfigMap keeps of specs that need plugin files: the texts of the files, and the verdict on them.
+"""The units kept in the ConfigMap: specs with plugin files, the texts of the files, and the verdicts.
 
-A spec alone can be judged again at any time. With plugin files it is a unit, and the files may change or go: the unit
-that runs, the last that was acknowledged and the last good one are kept whole, so that each can come back.
+A spec alone can be validated again at any time. With plugin files it is a unit, and the files may change or be deleted:
+the running, the last acknowledged and the last good unit are kept completely, so that each can be restored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from pilotage_operator.sandbox.records import VerdictRecord
 
 @dataclass(frozen=True)
 class Unit:
-    """The plugin files of a spec, the plugins in them by the path of their file, and the verdict on all of it."""
+    """The plugin files of a spec, their plugins by path, and the verdict."""
 
     files: tuple[PluginFile, ...]
     plugins: Mapping[str, str]
@@ -38,7 +38,7 @@ class _UnitRecord(msgspec.Struct):
 
 
 def units_in(text: str, data: Mapping[str, str]) -> dict[str, dict[str, Unit]]:
-    """Read the units of each profile; one whose files are gone or were changed by hand does not count."""
+    """Parse the units of each profile, ignoring those whose files are missing or were changed by hand."""
     try:
         found = msgspec.json.decode(text or "{}", type=dict[str, dict[str, _UnitRecord]])
     except (msgspec.MsgspecError, RecursionError):
@@ -55,13 +55,13 @@ def _unit(record: _UnitRecord, data: Mapping[str, str]) -> Unit | None:
 
 
 def units_text(units: Units) -> str:
-    """Write the units of each profile; empty if there are none."""
+    """Encode the units of each profile; empty if there are none."""
     records = {
         name: {hash_: _record(unit) for hash_, unit in sorted(each.items())}
         for name, each in sorted(units.items())
         if each
     }
-    # Inside of a verdict the order stays: the configuration is rendered in it.
+    # The order inside of a verdict matters: the configuration is rendered in it.
     return msgspec.json.encode(records).decode() if records else ""
 
 
@@ -70,7 +70,7 @@ def _record(unit: Unit) -> _UnitRecord:
 
 
 def unit_texts(units: Units) -> dict[str, str]:
-    """Return the texts of all files, as the ConfigMap holds them."""
+    """Return the texts of all files by their keys in the ConfigMap."""
     return texts_by_key(set(_files(units)))
 
 

@@ -1,4 +1,4 @@
-"""The operator's view of the cluster: only the fields that it reads."""
+"""The operator's view of the cluster, with only the fields that it reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class OwnerReference(msgspec.Struct, rename="camel", omit_defaults=False, frozen
 
 
 class Metadata(msgspec.Struct, rename="camel"):
-    """What every object has."""
+    """Object metadata."""
 
     name: str = ""
     uid: str = ""
@@ -37,7 +37,7 @@ class Metadata(msgspec.Struct, rename="camel"):
 
 
 class StoredProfile(msgspec.Struct):
-    """A SchedulerProfile as it is stored, readable or not."""
+    """A SchedulerProfile as stored, valid or not."""
 
     metadata: Metadata
     spec: Any = None
@@ -113,7 +113,7 @@ class LeaseSpec(msgspec.Struct, rename="camel"):
     lease_duration_seconds: int | None = None
 
     def leader(self, now: datetime) -> str:
-        """Return its holder; "" if it was not renewed for long, by clocks that may differ."""
+        """Return its holder; "" if it was not renewed for a long time, since clocks may differ."""
         silence = (now - moment(self.renew_time)).total_seconds()
         return self.holder_identity or "" if silence < _LONG_SILENCE + (self.lease_duration_seconds or 0) else ""
 
@@ -140,14 +140,14 @@ class SchedulerPod(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Replica:
-    """A replica of the scheduler, and what it reports about itself."""
+    """A replica of the scheduler, and its report."""
 
     name: str
     hash: str
     created: datetime
     is_running: bool
     trouble: Trouble | None = None
-    trying: str = ""  # the hash of what it was about to build
+    trying: str = ""  # the hash that it was about to build
     contended: Mapping[str, Contention] = field(default_factory=dict)  # by scheduler name
 
 
@@ -174,7 +174,7 @@ class PluginSource:
 
 @dataclass(frozen=True)
 class KeptProfile:
-    """A profile that the values of the release describe."""
+    """A profile in the chart's values."""
 
     name: str
     spec: Mapping[str, Any]
@@ -182,24 +182,24 @@ class KeptProfile:
 
 @dataclass(frozen=True)
 class World:
-    """Everything that the reconciliation depends on, at one moment."""
+    """A snapshot of everything that the reconciliation depends on."""
 
     now: datetime
     profiles: tuple[StoredProfile, ...] = ()
     replicas: tuple[Replica, ...] = ()
     deployment: Deployment | None = None
     config_map: ConfigMap | None = None
-    kept: tuple[KeptProfile, ...] | None = None  # None: there is no list of profiles in the values
+    kept: tuple[KeptProfile, ...] | None = None  # None: the values contain no list of profiles
     owner: OwnerReference | None = None
     rights: Mapping[Right, Answer] = field(default_factory=dict)
     kube_scheduler: str = ""  # the leader of kube-scheduler, if a profile has its name
-    # What the ConfigMap held when it was last seen intact, should it be gone.
+    # The last intact data of the ConfigMap, in case it was deleted.
     remembered: Mapping[str, str] = field(default_factory=dict)
     plugin_sources: tuple["PluginSource", ...] = ()  # the oldest first
 
 
 def replicas_among(pods: list[SchedulerPod], deployment: Deployment | None) -> tuple[Replica, ...]:
-    """Return the pods that count: those of the Deployment that neither end nor have ended, by name."""
+    """Return the relevant pods by name: those of the Deployment that are not terminating or finished."""
     wanted = deployment.spec.selector.match_labels.items() if deployment else ()
     counting = (
         pod
@@ -225,7 +225,7 @@ def _replica(pod: SchedulerPod) -> Replica:
 
 
 def moment(text: str | None) -> datetime:
-    """Return a time of the API; one that cannot be read is long ago."""
+    """Parse a time of the API; an invalid one counts as long ago."""
     try:
         found = datetime.fromisoformat(text or "")
     except ValueError:
@@ -234,5 +234,5 @@ def moment(text: str | None) -> datetime:
 
 
 def written(when: datetime) -> str:
-    """Return a time as the API has it."""
+    """Return a time in the API's format."""
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,1 +1,1 @@
-"""Custom plugin files are imported and inspected here: in a separate process, with limits on time and memory."""
+"""Imports and inspects custom plugin files in a separate process with limits on time and memory."""

@@ -1,6 +1,6 @@
-"""The process that knows our own plugins, and forks a child for each question: python -m pilotage_operator.sandbox.
+"""The sandbox process, which imports our own plugins and forks a child for each request.
 
-stdin: a question a line   ──>   fork: limits, answer, end   ──>   stdout: an answer a line
+stdin: one request per line   ──>   fork: limits, answer, exit   ──>   stdout: one answer per line
 """
 
 import os
@@ -23,7 +23,7 @@ _CHUNK = 64 << 10
 
 
 def main() -> None:
-    """Answer questions until there are no more."""
+    """Answer requests until the end of input."""
     known = built_in()
     answers = os.dup(sys.stdout.fileno())
     for line in sys.stdin.buffer:
@@ -37,7 +37,7 @@ def _asked(line: bytes, known: PluginCatalogue) -> bytes:
         os.close(reading)
         _answer_and_end(line, known, writing)
     os.close(writing)
-    # Both parent and child call it: otherwise a child that exits at once might have no group of its own.
+    # Both parent and child call it: otherwise a child that exits immediately might have no process group.
     with suppress(OSError):
         os.setpgid(child, child)
     try:
@@ -45,7 +45,7 @@ def _asked(line: bytes, known: PluginCatalogue) -> bytes:
     finally:
         os.close(reading)
         with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # and its children
+            os.killpg(child, signal.SIGKILL)  # including its children
         _, status = os.waitpid(child, 0)
     if not in_time:
         return msgspec.json.encode(Answer(problem=f"its import did not finish within {SECONDS:.0f} s"))
@@ -63,7 +63,7 @@ def _why(status: int) -> str:
 
 
 def _read(pipe: int, deadline: float) -> tuple[bytes, bool]:
-    """Read to the end; False if that takes too long, or is too much."""
+    """Read to the end; False after a time-out, or if the answer is too large."""
     found = b""
     while len(found) <= LARGEST_ANSWER:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
@@ -77,7 +77,7 @@ def _read(pipe: int, deadline: float) -> tuple[bytes, bool]:
 
 
 def _answer_and_end(line: bytes, known: PluginCatalogue, writing: int) -> None:
-    """Answer in the child, and exit: it must not continue in the parent's code."""
+    """Answer in the child, and exit: it must not continue with the parent's code."""
     code = 1
     try:
         os.setpgid(0, 0)

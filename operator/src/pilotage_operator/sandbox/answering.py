@@ -1,4 +1,4 @@
-"""The answers: this part runs the code of plugin files, and so only in a child of the sandbox."""
+"""Answers requests by running the code of plugin files, only in a child of the sandbox."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from pilotage_operator.sandbox.records import Answer, Question, SourceFile, reco
 
 
 def answer(question: Question, built_in: PluginCatalogue) -> Answer:
-    """Answer a question; what is wrong with a file is an answer, too."""
+    """Answer a request; errors in a file are part of the answer."""
     try:
         catalogue, names = _with(question.files, built_in)
     except BrokenPlugin as error:

@@ -1,4 +1,4 @@
-"""Asks the sandbox; it is started when it is needed, and again when it has ended."""
+"""The client of the sandbox, which starts it on demand and restarts it if it has ended."""
 
 import logging
 import os
@@ -17,33 +17,33 @@ from pilotage_operator.sandbox.records import Answer, Question
 
 log = logging.getLogger(__name__)
 
-_START_SECONDS = 60.0  # our own plugins are imported first, perhaps on a busy machine
+_START_SECONDS = 60.0  # our own plugins are imported first, possibly on a busy machine
 _CHUNK = 64 << 10
-# No access to the API server, and one thread, because forking with several is unsafe.
+# Without access to the API server, and with one thread, because forking with several is unsafe.
 _PASSED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class SandboxFailed(Exception):
-    """There is no answer, and a plugin file is not the cause."""
+    """There is no answer, for a reason other than the plugin file."""
 
 
 class Asks(Protocol):
-    """Answers questions about plugin files."""
+    """Answers requests about plugin files."""
 
     def ask(self, question: Question) -> Answer:
-        """Return the answer; SandboxFailed if there is none."""
+        """Return the answer; SandboxFailed without one."""
 
 
 class Sandbox:
-    """A process for all questions, one at a time; blocks, so ask from a thread."""
+    """One process for all requests, one at a time; calls block, so use a thread."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     def ask(self, question: Question) -> Answer:
-        """Return the answer; SandboxFailed if there is none."""
+        """Return the answer; SandboxFailed without one."""
         with self._lock:
             try:
                 process = self._running()

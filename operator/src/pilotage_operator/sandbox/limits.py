@@ -1,5 +1,5 @@
-"""How much a plugin file may use while it is imported and asked for its declarations."""
+"""Limits for importing and inspecting a plugin file."""
 
 SECONDS = 5.0
-MORE_MEMORY = 512 << 20  # bytes of address space, beside what our own plugins need
+MORE_MEMORY = 512 << 20  # bytes of address space, in addition to our own plugins
 LARGEST_ANSWER = 4 << 20  # bytes

@@ -1,4 +1,4 @@
-"""What goes in and out of the sandbox: plain data, each value checked as it comes back."""
+"""The messages of the sandbox: plain data, validated when received."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -18,7 +18,7 @@ class SourceFile(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One question: what is in these files, or can the spec of a profile run with them."""
+    """A request: what do these files contain, or can the spec of a profile run with them."""
 
     ask: Literal["describe", "judge"]
     files: tuple[SourceFile, ...]
@@ -28,7 +28,7 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
-    """What came of it; a problem is one of the files."""
+    """The answer; a problem concerns the files."""
 
     plugins: tuple[str, ...] = ()
     problem: str = ""
@@ -36,7 +36,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
 
 
 class ComplaintRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that is wrong with a spec."""
+    """One error in a spec."""
 
     reason: str
     message: str
@@ -54,7 +54,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
-    """A verdict without the spec that it is about."""
+    """A verdict without its spec."""
 
     scheduler_name: str
     complaints: tuple["ComplaintRecord", ...] = ()
@@ -66,7 +66,7 @@ class VerdictRecord(msgspec.Struct, frozen=True):
 
 
 def recorded(verdict: Verdict) -> VerdictRecord:
-    """Write down a verdict."""
+    """Convert a verdict to a record."""
     return VerdictRecord(
         verdict.scheduler_name,
         tuple(ComplaintRecord(each.reason, each.message, each.plugin, each.is_harmless) for each in verdict.complaints),
@@ -79,7 +79,7 @@ def recorded(verdict: Verdict) -> VerdictRecord:
 
 
 def restored(record: VerdictRecord, name: str, spec: Any) -> Verdict:
-    """Return the verdict that was written down about this spec; ValueError if it is about another scheduler."""
+    """Convert a record to the verdict on this spec; ValueError if it is for another scheduler."""
     read, _ = read_spec(spec if spec is not None else {})
     if read is None:
         return Verdict(record.scheduler_name, _complaints(record.complaints))

@@ -1,1 +1,1 @@
-"""Whether a release works: its profiles are Ready, and its own replicas place their pods."""
+"""Verifies a release: its profiles are Ready, and its own replicas place their pods."""

@@ -40,7 +40,7 @@ def verify(
     kubeconfig: str,
 ) -> None:
     """Check that the profiles of a release are Ready and that its replicas place pods; the exit code is 1 if not."""
-    from pilotage_operator.cluster import NoWay, connect
+    from pilotage_operator.cluster import NoClusterAccess, connect
     from pilotage_operator.verification import watching
 
     settings = settings_for(
@@ -61,7 +61,7 @@ def verify(
 
     try:
         findings = asyncio.run(found())
-    except NoWay as error:
+    except NoClusterAccess as error:
         raise click.ClickException(str(error)) from error
     for finding in sorted(findings, key=lambda finding: finding.is_well):
         click.echo(str(finding))

@@ -1,4 +1,4 @@
-"""Findings about a release: good or not, and what to do."""
+"""Findings about a release: good or not, and the fix."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ class Finding:
     is_well: bool
     sentence: str
     remedy: str = ""
-    may_pass: bool = False  # it may become good by itself soon
+    may_pass: bool = False  # may soon become good without a change
 
     def __str__(self) -> str:
-        """Return what a person reads."""
+        """Return the text for people."""
         if self.is_well:
             return f"ok: {self.sentence}"
         return f"FAILED: {self.sentence}" + (f"\n    fix: {self.remedy}" if self.remedy else "")
@@ -27,7 +27,7 @@ def well(sentence: str) -> Finding:
 
 
 def remedy(condition: str, reason: str) -> str:
-    """Return what the documentation says to do about a condition with this reason."""
+    """Return the documented fix for a condition with this reason."""
     return next(
         (each.remedy for kind in CONDITIONS if kind.name == condition for each in kind.reasons if each.word == reason),
         f"See the condition {condition}.",

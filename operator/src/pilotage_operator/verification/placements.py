@@ -1,4 +1,4 @@
-"""Whether the release's own replicas placed its test pods: by the reporters of events."""
+"""Checks whether the release's own replicas placed its test pods, by the reporters of events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -43,7 +43,7 @@ class TestPod(msgspec.Struct):
 
 
 class Regarding(msgspec.Struct):
-    """What an event is about."""
+    """The object of an event."""
 
     uid: str = ""
 

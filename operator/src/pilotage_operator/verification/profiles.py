@@ -1,4 +1,4 @@
-"""Whether the profiles of a release are Ready, as they are stored now."""
+"""Checks whether the profiles of a release are Ready."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from pilotage_operator.profiles.world import KeptProfile, StoredProfile
 from pilotage_operator.settings import Settings
 from pilotage_operator.verification.findings import Finding, remedy, well
 
-# With these a spec was validated: waiting does not change it.
+# Reasons of a validated spec, which waiting does not change.
 _FINAL = frozenset({"NotAccepted", "RolledBack"})
 
 
@@ -63,7 +63,7 @@ def _observed(profile: StoredProfile) -> int:
 
 
 def _remedy(past: Past, ready: Condition) -> str:
-    """Return what to do about the condition that explains why it is not Ready."""
+    """Return the fix for the condition that explains why the profile is not Ready."""
     accepted, rolled_back = past.conditions.get("Accepted"), past.conditions.get("RolledBack")
     if accepted is not None and accepted.status != "True":
         return remedy("Accepted", accepted.reason)

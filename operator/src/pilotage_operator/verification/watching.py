@@ -1,4 +1,4 @@
-"""Checks a release until it is good, or until waiting is useless."""
+"""Checks a release until it is good, or until waiting cannot help."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from pilotage_operator.verification.placements import Event, TestPod, about_plac
 from pilotage_operator.verification.profiles import about_profiles
 
 LOOK_EVERY = 1.0  # seconds
-# A verdict may be about to change, for example if a permission was just granted.
+# A verdict may still change, for example if a permission was just granted.
 PATIENCE_WITH_VERDICTS = 10.0
 
 
@@ -40,7 +40,7 @@ class _Events(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Verification:
-    """What is checked, and for how long."""
+    """The subject of the checks, and their time limit."""
 
     settings: Settings
     test_selector: str  # the labels of the test pods; empty: there are none
@@ -48,7 +48,7 @@ class Verification:
 
 
 async def verify(cluster: Cluster, given: Verification) -> list[Finding]:
-    """Return the final findings: everything is good, or time is up, or waiting is useless."""
+    """Return the final findings, when everything is good, the time is up, or waiting cannot help."""
     started = monotonic()
     while True:
         findings = await _safe_look(cluster, given)
@@ -72,10 +72,10 @@ async def _safe_look(cluster: Cluster, given: Verification) -> list[Finding]:
 
 
 async def _look(cluster: Cluster, given: Verification) -> list[Finding]:
-    """Check the profiles, then the pods of the good ones: the others have none."""
+    """Check the profiles, then the pods of the good ones."""
     own = (None, "", given.settings.instance, given.settings.release)
     every = ValuesFile(given.settings.values_file).profiles() or ()
-    kept = [each for each in every if each.spec.get("instance") in own]  # the values may give some to other releases
+    kept = [each for each in every if each.spec.get("instance") in own]  # the values may assign some to other releases
     answer = await cluster.asked(cluster.client.get(PROFILES))
     profiles = about_profiles(msgspec.json.decode(answer, type=_Profiles).items, kept, given.settings)
     if not profiles:

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from pilotage.app.handles import NO_SUBSCRIPTIONS, Handles, Subscriptions
-from pilotage.app.profile_engines import engines, let_go, retries
+from pilotage.app.profile_engines import engines, release_plugins, retries
 from pilotage.app.profile_files import Source, configuration_of, read_source
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.handshake import Unit
@@ -115,5 +115,5 @@ def simulation(
         explain_pod=explain_pod,
         with_remedies=with_remedies,
         changes=handles.changes,
-        close=lambda: let_go(handles, ready.values(), {}),
+        close=lambda: release_plugins(handles, ready.values(), {}),
     )

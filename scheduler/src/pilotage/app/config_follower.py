@@ -49,7 +49,7 @@ class Applies(Protocol):
         """Run it from now on, or raise and keep running the previous one."""
 
 
-async def _nobody_is_told() -> None:
+async def _no_report() -> None:
     pass
 
 
@@ -57,7 +57,7 @@ class Following:
     """The sink of the ConfigMap's watch, and the task that acts on it."""
 
     def __init__(
-        self, reloading: Applies, annotate: Annotate, told: Callable[[], Awaitable[None]] = _nobody_is_told
+        self, reloading: Applies, annotate: Annotate, told: Callable[[], Awaitable[None]] = _no_report
     ) -> None:
         self._reloading = reloading
         self._annotate = annotate
@@ -71,7 +71,7 @@ class Following:
 
     def begin_with(self, hash_: str) -> None:
         """Record the configuration that runs from the start."""
-        self._tell_running(hash_)
+        self._report_running(hash_)
 
     # -------------------------------------------------------------------------------------------------- watch events
 
@@ -112,7 +112,7 @@ class Following:
     async def _follow(self, given: ConfigMap) -> None:
         wanted = unit_hash(given.data)
         if wanted == self.running:
-            self._tell_running(wanted)
+            self._report_running(wanted)
             self.on_unchanged()
             return
         if given.metadata.annotations.get(STRATEGY) == RESTART and self.running:
@@ -120,39 +120,39 @@ class Following:
         try:
             unit = unit_in(given.data)
             if unit.files:
-                await self._tell_trying(wanted)
+                await self._report_trying(wanted)
             await self._reloading.apply(unit)
         except NeedsRestart as error:
             if not self.running:
                 raise  # nothing is lost, and the next process starts with it
-            self._tell_trouble(NEEDS_RESTART, wanted, str(error))
+            self._report_trouble(NEEDS_RESTART, wanted, str(error))
         except UNUSABLE as error:
             self.refusals += 1
             log.error("the configuration %s was rejected, the current configuration keeps running: %s", wanted, error)
-            self._tell_trouble(REFUSED, wanted, str(error))
+            self._report_trouble(REFUSED, wanted, str(error))
         else:
             self.swaps += 1
             log.info("running the configuration %s", wanted)
-            self._tell_running(wanted)
+            self._report_running(wanted)
             self.on_applied()
 
-    async def _tell_trying(self, wanted: str) -> None:
+    async def _report_trying(self, wanted: str) -> None:
         """Report it before plugin files are imported: if the replica hangs, the cause is known."""
         self._annotate(handshake.trying(wanted))
         await self._told()
 
-    def _tell_running(self, found: str) -> None:
+    def _report_running(self, found: str) -> None:
         self.running = found
         self._annotate(handshake.running(found))
 
-    def _tell_trouble(self, kind: str, wanted: str, message: str) -> None:
+    def _report_trouble(self, kind: str, wanted: str, message: str) -> None:
         self._annotate(handshake.troubled(Trouble(kind=kind, hash=wanted, message=message)))
 
-    def tell_failing(self, scheduler: str, plugin: str, message: str) -> None:
+    def report_failing(self, scheduler: str, plugin: str, message: str) -> None:
         """Report a profile in which a plugin has failed for every pod since the last change."""
         found = Trouble(kind=FAILING, hash=self.running, scheduler_name=scheduler, plugin=plugin, message=message)
         self._annotate(handshake.troubled(found))
 
-    def tell_well(self) -> None:
+    def report_recovered(self) -> None:
         """Report that no plugin fails for every pod any more."""
-        self._tell_running(self.running)
+        self._report_running(self.running)

@@ -75,7 +75,7 @@ def steady_wall_clock() -> Callable[[], float]:
 
 
 @dataclass(frozen=True)
-class _Ground:
+class _Base:
     """The dependencies that all deciding and acting components share."""
 
     outside: Outside
@@ -119,20 +119,20 @@ def core(
         observe_event=observe_event,
     )
     tie_break = Random(seed)  # noqa: S311 - no secret
-    ground = _ground(profiles, outside, clock, ClusterCache() if cache is None else cache, queue, tie_break)
-    made = _standing_on(ground, extenders)
+    base = _base(profiles, outside, clock, ClusterCache() if cache is None else cache, queue, tie_break)
+    made = _components(base, extenders)
     _connect(made, outside.recorder)
     return made
 
 
-def _ground(
+def _base(
     profiles: Mapping[str, Profile],
     outside: Outside,
     clock: Callable[[], float],
     cache: ClusterCache,
     queue: SchedulingQueue,
     tie_break: Random,
-) -> _Ground:
+) -> _Base:
     """Prepare the profiles, with the handles of their plugins."""
     waiting = WaitingPods()
     handles = Handles(
@@ -153,81 +153,81 @@ def _ground(
         LostNominations(cache, ready, clock),
     )
     waits = _is_waiting(cache, outside)
-    return _Ground(outside, clock, cache, queue, waiting, handles, ready, guard, lost_nominations, waits, tie_break)
+    return _Base(outside, clock, cache, queue, waiting, handles, ready, guard, lost_nominations, waits, tie_break)
 
 
-def _standing_on(ground: _Ground, extenders: Sequence[Extender]) -> Core:
+def _components(base: _Base, extenders: Sequence[Extender]) -> Core:
     """Construct the components that decide and act; lambdas refer to the two that are constructed later."""
-    outside, cache, queue, ready = ground.outside, ground.cache, ground.queue, ground.engines
-    extended = _extended(ground, extenders, lambda: loop.between_decisions())
-    evictions = _evictions(ground, lambda uid, cause: bindings.cancel(uid, cause))
+    outside, cache, queue, ready = base.outside, base.cache, base.queue, base.engines
+    extended = _extended(base, extenders, lambda: loop.between_decisions())
+    evictions = _evictions(base, lambda uid, cause: bindings.cancel(uid, cause))
     failures = Failures(queue, outside.known, outside.statuses, outside.recorder, evictions, ready)
     by_extender = None if extended is None else partial(bind_by_extender, extended.extenders)
-    bindings = Bindings(cache, queue, ground.waiting, failures, outside.statuses, outside.recorder, by_extender)
-    loop = _loop(ground, bindings, failures, extended)
+    bindings = Bindings(cache, queue, base.waiting, failures, outside.statuses, outside.recorder, by_extender)
+    loop = _loop(base, bindings, failures, extended)
     return Core(
         cache,
         queue,
         ready,
-        ground.waiting,
-        ground.handles,
+        base.waiting,
+        base.handles,
         evictions,
         bindings,
         failures,
         loop,
-        PodIntake(cache, queue, ground.waiting, evictions, ready, loop.wake),
+        PodIntake(cache, queue, base.waiting, evictions, ready, loop.wake),
         NodeIntake(cache, queue, loop.wake),
-        ObjectIntake(cache, queue, loop.wake, ground.handles.changes),
-        ground.guard,
+        ObjectIntake(cache, queue, loop.wake, base.handles.changes),
+        base.guard,
     )
 
 
 def _extended(
-    ground: _Ground, extenders: Sequence[Extender], turn: Callable[[], Awaitable[None]]
+    base: _Base, extenders: Sequence[Extender], turn: Callable[[], Awaitable[None]]
 ) -> ExtendedScheduler | None:
     if not extenders:
         return None
     return ExtendedScheduler(
-        ground.cache,
-        ground.engines,
-        ground.queue.nominator,
-        ground.tie_break,
+        base.cache,
+        base.engines,
+        base.queue.nominator,
+        base.tie_break,
         extenders,
-        is_waiting=ground.is_waiting,
-        spread=ground.guard.spread,
-        lost_nominations=ground.lost_nominations,
+        is_waiting=base.is_waiting,
+        spread=base.guard.spread,
+        lost_nominations=base.lost_nominations,
         turn=turn,
     )
 
 
-def _evictions(ground: _Ground, cancel_binding: Cancel) -> Evictions:
+def _evictions(base: _Base, cancel_binding: Cancel) -> Evictions:
     return Evictions(
-        ground.cache,
-        ground.queue,
-        ground.waiting,
-        ground.outside.statuses,
-        ground.outside.evictor,
-        ground.outside.recorder,
-        holders_of(ground.engines),
-        rules_of(ground.engines),
+        base.cache,
+        base.queue,
+        base.waiting,
+        base.outside.statuses,
+        base.outside.evictor,
+        base.outside.recorder,
+        holders_of(base.engines),
+        rules_of(base.engines),
         cancel_binding=cancel_binding,
-        may_act=ground.outside.may_act,
-        lost_nominations=ground.lost_nominations,
+        may_act=base.outside.may_act,
+        lost_nominations=base.lost_nominations,
     )
 
 
-def _loop(ground: _Ground, bindings: Bindings, failures: Failures, extended: ExtendedScheduler | None) -> Loop:
-    outside, cache, queue, ready = ground.outside, ground.cache, ground.queue, ground.engines
+def _loop(base: _Base, bindings: Bindings, failures: Failures, extended: ExtendedScheduler | None) -> Loop:
+    outside, cache, queue, ready = base.outside, base.cache, base.queue, base.engines
     scheduler = Scheduler(
         cache,
         ready,
         queue.nominator,
-        ground.tie_break,
-        spread=ground.guard.spread,
-        lost_nominations=ground.lost_nominations,
+        base.tie_break,
+        spread=base.guard.spread,
+        lost_nominations=base.lost_nominations,
     )
-    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, ground.is_waiting)
-    parts = (cache, queue, scheduler, bindings, failures, gangs, outside.recorder, ready, ground.clock, ground.guard)
+    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, base.is_waiting)
+    parts = (cache, queue, scheduler, bindings, failures, gangs, outside.recorder, ready, base.clock, base.guard)
     return Loop(*parts, outside.may_act, extended)
 
 

@@ -31,11 +31,11 @@ class HotConfiguration:
     ) -> None:
         self.reloading = reloading
         self._pod = OwnPod(writes, place.pod_namespace, place.pod_name) if place.pod_name else None
-        self.annotate = self._pod.annotate if self._pod else _nobody_reads
+        self.annotate = self._pod.annotate if self._pod else _no_reader
         self.following = (
             Following(reloading, self.annotate, self._pod.written) if self._pod else Following(reloading, self.annotate)
         )
-        self.policy_health = PolicyHealth(self.following.tell_failing, self.following.tell_well)
+        self.policy_health = PolicyHealth(self.following.report_failing, self.following.report_recovered)
         self.following.on_applied.connect(self.policy_health.begin)
         self.following.on_unchanged.connect(self.policy_health.remind)
         self._watch = Reflector(watches, config_map_resource(place.namespace, place.name), self.following)
@@ -63,7 +63,7 @@ class HotConfiguration:
         return None if self.following.running else "the ConfigMap with the configuration does not exist or is invalid"
 
 
-def _nobody_reads(_annotations: Mapping[str, str | None]) -> None:
+def _no_reader(_annotations: Mapping[str, str | None]) -> None:
     pass
 
 

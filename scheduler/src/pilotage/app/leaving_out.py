@@ -27,7 +27,7 @@ def without(loaded: Loaded, scheduler_name: str) -> Loaded | None:
     return replace(loaded, config=loaded.config.model_copy(update={"profiles": profiles}), expansions=expansions)
 
 
-def begin_with_rest(ready: Configured, make: Callable[[Configured], Made]) -> tuple[Made, list[BrokenPlugin]]:
+def start_without_failing(ready: Configured, make: Callable[[Configured], Made]) -> tuple[Made, list[BrokenPlugin]]:
     """Return the result for the profiles that can start, and why others cannot; BrokenPlugin if none can.
 
     Every try builds all of them again: a plugin can be started only once.

@@ -19,7 +19,7 @@ from pilotage.app.informers import KnownPods, Watching, kinds_read
 from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
-from pilotage.app.memory import give_back, keep_giving_back
+from pilotage.app.memory import keep_trimming_heap, trim_heap
 from pilotage.app.options import Options
 from pilotage.app.plugin_watch import PluginWatch
 from pilotage.app.probes import health
@@ -156,9 +156,9 @@ class Live:
         if self.hot is not None and self.options.config_map is not None:
             following = self.hot.following
             agent = f"{AGENT} plugin-watchdog"
-            self.plugin_watch.tell_stalled(self.options.config_map, self.access, agent, lambda: following.running)
+            self.plugin_watch.report_stalled(self.options.config_map, self.access, agent, lambda: following.running)
         if crash is not None:
-            self.plugin_watch.tell_crash(crash)
+            self.plugin_watch.report_crash(crash)
 
     def may_act(self) -> bool:
         """Return whether this replica holds the lease, so that no other one schedules."""
@@ -224,14 +224,14 @@ class Live:
             await self._close()
 
     async def _until(self, stopped: asyncio.Event) -> int:
-        jobs = [self.recorder.run(), self.statuses.run(), self.groups.run(), keep_giving_back(), *self.races.jobs()]
+        jobs = [self.recorder.run(), self.statuses.run(), self.groups.run(), keep_trimming_heap(), *self.races.jobs()]
         jobs.append(self.core.loop.held_up.watch_for_standstill())
         jobs += [] if self.hot is None else self.hot.jobs()
         background = [self._begin(job) for job in jobs]
         work, stop = self._begin(self._work()), self._begin(stopped.wait())
         await asyncio.wait({work, stop, *background}, return_when=asyncio.FIRST_COMPLETED)
         if not stop.done():
-            await self._tell_why(work, *background)
+            await self._log_cause(work, *background)
             return LOST
         await self._finish(work)
         return STOPPED
@@ -260,7 +260,7 @@ class Live:
         await asyncio.gather(self.load.close(), *(extender.close() for extender in self.extenders))
         await self.clients.close()
 
-    async def _tell_why(self, *tasks: "asyncio.Task[Any]") -> None:
+    async def _log_cause(self, *tasks: "asyncio.Task[Any]") -> None:
         """Log the task that ended unexpectedly."""
         for task in tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
@@ -330,7 +330,7 @@ class Live:
         self.is_ready = True
         self.load.begin()
         calm_garbage_collection()
-        give_back()
+        trim_heap()
         log.info("%s", self._started())
         if self.election is not None:
             self.election.start()
@@ -340,9 +340,9 @@ class Live:
         log.info("scheduling pods of %s", ", ".join(self.profiles))
         comparison = Comparison(self.core.cache, self.core.queue, self.profiles)
         comparing = Comparing(self.clients.watches, comparison, self.metrics.compared)
-        async with asyncio.TaskGroup() as beside:
-            comparing_task = beside.create_task(comparing.run())
-            beside.create_task(self._announce("became leader"))
+        async with asyncio.TaskGroup() as tasks:
+            comparing_task = tasks.create_task(comparing.run())
+            tasks.create_task(self._announce("became leader"))
             await self.core.loop.run()
             comparing_task.cancel()
 

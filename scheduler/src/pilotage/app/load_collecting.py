@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class LoadOfThen:
+class LoadSnapshot:
     """Load figures that are not updated any more."""
 
     loads: Loads
@@ -60,10 +60,10 @@ class LoadCollecting:
         self._settle_soon()
         return self._sources[settings].collector
 
-    def as_of_now(self, query: LoadQuery) -> "LoadOfThen | None":
+    def as_of_now(self, query: LoadQuery) -> "LoadSnapshot | None":
         """Return a copy of the latest figures of a source; None if they are not collected."""
         running = self._sources.get(settings_of(query, self._rules))
-        return None if running is None else LoadOfThen(running.collector.loads)
+        return None if running is None else LoadSnapshot(running.collector.loads)
 
     def unsubscribe(self, query: LoadQuery) -> None:
         """Unsubscribe a plugin that no longer runs."""

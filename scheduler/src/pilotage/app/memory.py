@@ -24,15 +24,15 @@ def keep_the_heap_small() -> None:
             set_option(option, value)
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return unused pages to the system; by itself the C library returns only the end of the heap."""
     trim = getattr(_library, "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-async def keep_giving_back() -> None:
+async def keep_trimming_heap() -> None:
     """Return them every minute: lists of all pods come and go, and so do bursts."""
     while True:
         await asyncio.sleep(EVERY)
-        give_back()
+        trim_heap()

@@ -56,8 +56,8 @@ async def past_stays(reading: ClusterReading, pod: Pod, now: float) -> list[Stay
     """Return the stays of a pod and its predecessors; the pod's own stay, if it has not ended, ends now."""
     if lineage(pod) is None:
         return []
-    everybody = replace(PODS, field_selector="", namespace=pod.namespace)  # also finished ones
-    known = (await reading.list(everybody)).objects.values()
+    all_pods = replace(PODS, field_selector="", namespace=pod.namespace)  # also finished ones
+    known = (await reading.list(all_pods)).objects.values()
     scheduled = (await reading.list(_events(pod.namespace, "Scheduled"))).objects.values()
     killed = (await reading.list(_events(pod.namespace, "Killing"))).objects.values()
     kin = [each for each in known if lineage(each) == lineage(pod)]

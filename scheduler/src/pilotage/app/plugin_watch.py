@@ -91,7 +91,7 @@ class PluginWatch:
 
         WATCH.on_overrun, WATCH.on_failing = self._overran, self._failing
 
-    def tell_stalled(self, pod: FollowedConfigMap, access: Access, agent: str, running: Callable[[], str]) -> None:
+    def report_stalled(self, pod: FollowedConfigMap, access: Access, agent: str, running: Callable[[], str]) -> None:
         """Let the watchdog's thread report a blocked main thread on our own pod."""
 
         async def write(trouble: Trouble) -> None:
@@ -108,7 +108,7 @@ class PluginWatch:
 
         WATCHDOG.on_stalled, WATCHDOG.on_hopeless = stalled, end_at_once
 
-    def tell_crash(self, found: Suspicion) -> None:
+    def report_crash(self, found: Suspicion) -> None:
         """Report a call that crashed the previous process."""
         if self._policy_health is not None:
             by_name = (name for name, each in self._profiles.items() if found.plugin in each.plugin_set.plugins())

@@ -18,10 +18,10 @@ ENOUGH = 3  # attempts of a profile that a plugin failed, without a success; or 
 class PolicyHealth:
     """Counts attempts of each profile since the last change, until one ends without a plugin failure."""
 
-    def __init__(self, tell_failing: Callable[[str, str, str], None], tell_well: Callable[[], None]) -> None:
-        self._tell_failing = tell_failing
-        self._tell_well = tell_well
-        self._spoiled: dict[str, int] = {}  # by scheduler name
+    def __init__(self, report_failing: Callable[[str, str, str], None], report_recovered: Callable[[], None]) -> None:
+        self._report_failing = report_failing
+        self._report_recovered = report_recovered
+        self._failed_attempts: dict[str, int] = {}  # by scheduler name
         self._overruns: dict[str, int] = {}
         self._has_worked: set[str] = set()
         self._failing: set[str] = set()
@@ -36,7 +36,7 @@ class PolicyHealth:
 
     def begin(self) -> None:
         """Start over for a new policy, but remember harmful plugins that did not change."""
-        for each in (self._spoiled, self._overruns, self._has_worked, self._failing):
+        for each in (self._failed_attempts, self._overruns, self._has_worked, self._failing):
             each.clear()
         self._condemned = {name: found for name, found in self._condemned.items() if found[2]()}
         self.remind()
@@ -60,7 +60,7 @@ class PolicyHealth:
         """Report a harmful plugin; successful attempts do not clear it while it is in use."""
         if name not in self._condemned:
             self._condemned[name] = plugin, message, is_there
-            self._tell_failing(name, plugin, message)
+            self._report_failing(name, plugin, message)
 
     def troubles(self) -> dict[str, str]:
         """Return why profiles do not work, by scheduler name."""
@@ -76,16 +76,16 @@ class PolicyHealth:
                 self._failing.discard(name)
                 self._all_is_well()
             return
-        self._spoiled[name] = self._spoiled.get(name, 0) + 1
-        if self._spoiled[name] >= ENOUGH and name not in self._failing:
+        self._failed_attempts[name] = self._failed_attempts.get(name, 0) + 1
+        if self._failed_attempts[name] >= ENOUGH and name not in self._failing:
             self._failing.add(name)
-            self._tell_failing(name, outcome.failed_plugin, outcome.message)
+            self._report_failing(name, outcome.failed_plugin, outcome.message)
 
     def _all_is_well(self) -> None:
-        self._tell_well()
+        self._report_recovered()
         self.remind()
 
     def remind(self) -> None:
         """Report harmful plugins again."""
         for name, (plugin, message, _) in self._condemned.items():
-            self._tell_failing(name, plugin, message)
+            self._report_failing(name, plugin, message)

@@ -57,7 +57,7 @@ def naming(scheduler_name: str) -> Iterator[None]:
         raise named from error
 
 
-def let_go(handles: Handles, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
+def release_plugins(handles: Handles, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
     """Disconnect plugins that no profile uses any more."""
     _end(handles, (engine.runner.plugin_set for engine in ended), running)
 

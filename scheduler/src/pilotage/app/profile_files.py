@@ -60,12 +60,12 @@ def configuration_of(profiles: Sequence[WrittenProfile], catalogue: PluginCatalo
     A file given to a command may name any service and any credentials: it is trusted.
     """
     found = checked([profile.manifest for profile in profiles], Judge(catalogue, rules=None))
-    wrong = [told for profile, each in zip(profiles, found, strict=True) for told in _told(profile, each)]
+    wrong = [told for profile, each in zip(profiles, found, strict=True) for told in _complaints(profile, each)]
     if wrong:
         raise UnusableProfiles("\n".join(wrong))
     verdicts = [each.verdict for each in found]
     return configuration((each.profile for each in verdicts), joined_extenders(each.extenders for each in verdicts), "")
 
 
-def _told(profile: WrittenProfile, found: Checked) -> list[str]:
+def _complaints(profile: WrittenProfile, found: Checked) -> list[str]:
     return [f"{profile.place} ({KIND} {found.name}): {complaint.message}" for complaint in found.complaints]

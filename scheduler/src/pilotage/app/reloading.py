@@ -11,7 +11,7 @@ from pilotage.app import Configured
 from pilotage.app.core import Core
 from pilotage.app.informers import KnownPods, Watching, kinds_read
 from pilotage.app.leaving_out import without
-from pilotage.app.profile_engines import engines, let_go, retries
+from pilotage.app.profile_engines import engines, release_plugins, retries
 from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
 from pilotage.config.types import KubeSchedulerConfiguration
@@ -39,7 +39,7 @@ class NotListed(Exception):
     """Objects that new plugins read could not be listed; the previous profiles keep running."""
 
 
-class Beside(Protocol):
+class RunsLong(Protocol):
     """Runs long work inline or in a thread."""
 
     async def __call__(self, work: Callable[[], Value]) -> Value: ...
@@ -63,16 +63,16 @@ class Reloading:
         catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the known plugins
         # Plugin files can only be aborted in the main thread.
         is_ours = not unit.files and not any(is_foreign(entry.plugin) for entry in catalogue)
-        beside = _in_a_thread if is_ours and len(unit.configuration) > LONG_TEXT else _at_once
-        loaded = await beside(partial(load, unit.configuration, catalogue))  # 2. is it valid
+        run_long = _in_a_thread if is_ours and len(unit.configuration) > LONG_TEXT else _at_once
+        loaded = await run_long(partial(load, unit.configuration, catalogue))  # 2. is it valid
         self._refuse_the_rest(loaded.config)  # 3. does it change only profiles
-        while (less := await self._bring(loaded, catalogue, beside)) is not None:
+        while (less := await self._bring(loaded, catalogue, run_long)) is not None:
             loaded = less
 
-    async def _bring(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> Loaded | None:
+    async def _bring(self, loaded: Loaded, catalogue: PluginCatalogue, run_long: RunsLong) -> Loaded | None:
         """Apply a configuration; if a profile is still left out, return one to try instead."""
         try:
-            await self._apply(loaded, catalogue, beside)
+            await self._apply(loaded, catalogue, run_long)
         except BrokenPlugin as error:
             # It is not part of the change, so the others do not wait for it.
             less = without(loaded, error.profile) if error.profile in self.left_out else None
@@ -82,9 +82,9 @@ class Reloading:
         self.left_out.difference_update(self.profiles)
         return None
 
-    async def _apply(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> None:
+    async def _apply(self, loaded: Loaded, catalogue: PluginCatalogue, run_long: RunsLong) -> None:
         build = partial(build_profiles, loaded, catalogue, running=dict(self.profiles))
-        profiles = await beside(build)  # 4. plugins
+        profiles = await run_long(build)  # 4. plugins
         await self._list(profiles)  # 5. the objects they read
         made = await self._engines(profiles)
         await self.core.loop.between_decisions()  # all pods of a gang are placed by one policy
@@ -123,7 +123,7 @@ class Reloading:
             if queued.pod.scheduler_name not in made:
                 queue.delete(queued.pod)  # no profile serves it any more; the pod itself is not changed
         _replace(running, made)
-        let_go(self.core.handles, old, made)
+        release_plugins(self.core.handles, old, made)
         _replace(self.profiles, profiles)
         more = [Extenders()] if self.has_extenders else []
         queue.reconfigure(
@@ -149,7 +149,7 @@ class Reloading:
                 made |= engines({name: profile}, core.cache, core.engines, core.handles, profiles.keys())
         except BaseException:
             new = [each for name, each in made.items() if core.engines.get(name) is not each]
-            let_go(core.handles, new, core.engines)
+            release_plugins(core.handles, new, core.engines)
             raise
         return made
 

@@ -10,7 +10,7 @@ from pilotage.app import Configured
 from pilotage.app.clients import AGENT
 from pilotage.app.config_follower import IDLE
 from pilotage.app.hot_configuration import first_configuration
-from pilotage.app.leaving_out import begin_with_rest
+from pilotage.app.leaving_out import start_without_failing
 from pilotage.app.live import Live
 from pilotage.app.memory import keep_the_heap_small
 from pilotage.app.memory_limit import limit_memory
@@ -46,7 +46,7 @@ async def run(ready: Configured, options: Options) -> int:
 def begun(ready: Configured, options: Options, verbosity: Verbosity, first: str) -> Live:
     """Return a scheduler that follows a ConfigMap, with the profiles that can start."""
     try:
-        live, left_out = begin_with_rest(ready, lambda found: Live(found, options, verbosity, followed=first))
+        live, left_out = start_without_failing(ready, lambda found: Live(found, options, verbosity, followed=first))
     except BrokenPlugin as error:
         log.error("a plugin cannot start, no pods are scheduled until the configuration changes: %s", error)
         return Live(Configured(load(IDLE, ready.catalogue), ready.catalogue), options, verbosity)

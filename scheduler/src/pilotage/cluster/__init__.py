@@ -1,1 +1,1 @@
-"""The only input and output: every request to the Kubernetes API leaves from here."""
+"""The only package with I/O: all requests to the Kubernetes API are sent here."""

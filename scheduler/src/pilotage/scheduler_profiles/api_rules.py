@@ -1,6 +1,6 @@
-"""The rules of the CRD that an API server checks before an operator sees a profile, for use without an API server.
+"""The validation rules of the CRD in Python, for use without an API server.
 
-Each rule is CEL beside the fields that it is about, in `resource`; here is the same in Python, in the same order.
+Each rule is CEL beside its fields in `resource`; this module contains the equivalents in the same order.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ OF_LISTS: Mapping[str, tuple[Holds, ...]] = {"plugins": (_sorts_once,), "extende
 
 
 def broken_rules(spec: Spec, name: str) -> Iterator[Complaint]:
-    """Yield the API server's messages about a profile of this name, whose fields have the right types."""
+    """Yield the API server's messages about a profile of this name, whose fields have valid types."""
     if not spec.scheduler_name and len(name) > LONGEST_SIMPLE_NAME:
         yield Complaint(INVALID, f"metadata.name: {messages_of(SchedulerProfile)[0]}")
     if spec.nodes is not None and spec.nodes.taint and len(name) > LONGEST_TAINT_VALUE:

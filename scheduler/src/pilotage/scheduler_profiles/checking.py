@@ -1,4 +1,4 @@
-"""Validation without a cluster: everything but permissions, which only a cluster knows."""
+"""Validation without a cluster: everything except permissions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _NAME_RULE = f"lower case letters and digits, with '-' and '.' between them, at 
 
 @dataclass(frozen=True)
 class Checked:
-    """What is wrong with one profile, alone and beside the others, and its effective form."""
+    """The errors of one profile, alone and in combination with the others, and its effective form."""
 
     name: str
     verdict: Verdict
@@ -26,7 +26,7 @@ class Checked:
 
 
 def checked(manifests: Sequence[Mapping[str, Any]], judge: Judge) -> list[Checked]:
-    """Judge profiles as the API server and then the operator do; of several the first is the oldest."""
+    """Validate profiles like the API server and then the operator; the first one counts as the oldest."""
     names = [_name(manifest) for manifest in manifests]
     shown = [name or f"document {place}" for place, name in enumerate(names, start=1)]
     specs = [manifest.get("spec") or {} for manifest in manifests]
@@ -44,7 +44,7 @@ def checked(manifests: Sequence[Mapping[str, Any]], judge: Judge) -> list[Checke
 
 
 def judged(manifests: Sequence[Mapping[str, Any]], judge: Judge) -> list[tuple[str, list[str]]]:
-    """Return what is wrong with each profile, in words."""
+    """Return the errors of each profile as text."""
     return [(each.name, [one.message for one in each.complaints]) for each in checked(manifests, judge)]
 
 
@@ -58,11 +58,11 @@ def _about_object(manifest: Mapping[str, Any], names: Sequence[str]) -> Iterator
     elif complaints(name, LONGEST_NAME, SUBDOMAIN, _NAME_RULE):
         yield Complaint(INVALID, f"metadata.name: {_NAME_RULE}, not {name!r:.60}")
     elif Counter(names)[name] > 1:
-        yield Complaint(INVALID, "metadata.name: several profiles have this name, and only the last would stay")
+        yield Complaint(INVALID, "metadata.name: several profiles have this name, and only the last one would be kept")
 
 
 def _beside_each_other(right: Sequence[tuple[str, Any, Verdict]], judge: Judge) -> dict[str, Complaint]:
-    """Return what is wrong with profiles that are valid alone; each release has its own scheduler."""
+    """Return the errors of profiles that are valid alone; each release has its own scheduler."""
     releases: defaultdict[str, list[Applicant]] = defaultdict(list)
     for name, spec, verdict in right:
         candidate = Candidate(spec_hash(spec), 0, spec, verdict, is_wish=True)

@@ -1,4 +1,4 @@
-"""Which spec of each profile is served: the current one if possible, else one that ran before."""
+"""Chooses the spec of each profile to serve: the current one if possible, otherwise an earlier one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from pilotage.scheduler_profiles.hashes import canonical
 from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
 from pilotage.scheduler_profiles.render import joined_extenders
 
-LARGEST_TOTAL = 384 << 10  # bytes; a ConfigMap has to hold more than one version
-_KEPT_UNITS = 3  # of a profile with plugin files: what runs, what was acknowledged last, what ran well
-MOST_PROFILES = 100  # of one scheduler, which has a set of plugins for each, and informs all of them about every pod
+LARGEST_TOTAL = 384 << 10  # bytes; a ConfigMap must hold more than one version
+_KEPT_UNITS = 3  # of a profile with plugin files: the running, the last acknowledged and the last good one
+MOST_PROFILES = 100  # of one scheduler, which has separate plugins for each, and notifies all of them of every pod
 DUPLICATE, DIFFERENT_QUEUE_SORT, TOO_MANY = "DuplicateSchedulerName", "DifferentQueueSort", "TooManyProfiles"
 
 
@@ -38,17 +38,17 @@ class Applicant:
 
 @dataclass
 class Choice:
-    """Which spec each profile gets, and why others were not chosen."""
+    """The chosen spec of each profile, and why others were not chosen."""
 
     served: dict[str, Candidate] = field(default_factory=dict)
     refused: dict[str, Complaint] = field(default_factory=dict)
 
 
 def choose(applicants: Sequence[Applicant], judge: Judge) -> Choice:
-    """Choose for all profiles, oldest first, which win; the queue order is the one that serves the most profiles.
+    """Choose for all profiles; older ones take precedence, and the queue order is that with the most served profiles.
 
-    An edit of the oldest profile could change the order of the queue under all others. It does so only if none of them
-    has to stop for that: of all requested orders, the one is chosen that keeps the most profiles running.
+    An edit of the oldest profile could change the queue order of all others. It does so only if none of them has to
+    stop for that: the requested order that keeps the most profiles running is chosen.
     """
     wanted = dict.fromkeys(
         candidate.verdict.queue_sort for applicant in applicants for candidate in applicant.candidates
@@ -101,8 +101,8 @@ def _against_all(candidate: Candidate, choice: Choice, judge: Judge) -> Complain
             f"{text}, the limit is {LARGEST_TOTAL >> 10}; shorten the arguments of plugins, or their files",
         )
     extenders = joined_extenders(each.verdict.extenders for each in everybody)
-    # Only extenders affect other profiles; without them profiles that are valid alone are valid together.
-    # Custom plugins' checks of them are left to the scheduler: their code is not run here.
+    # Only extenders affect other profiles; without them, profiles that are valid alone are valid together.
+    # Checks by custom plugins are left to the scheduler: their code is not run here.
     profiles = [each.verdict.profile for each in everybody if not each.files]
     if extenders and profiles and choice.served and (trouble := judge.together(profiles, extenders)):
         return Complaint(INVALID, f"spec.extenders: it conflicts with the older profiles: {trouble}")
@@ -110,7 +110,7 @@ def _against_all(candidate: Candidate, choice: Choice, judge: Judge) -> Complain
 
 
 def _size(candidate: Candidate) -> int:
-    """Return how much room a spec takes in the ConfigMap, where its plugin files are kept for several units."""
+    """Return the size of a spec in the ConfigMap, which keeps its plugin files for several units."""
     size = len(canonical(candidate.verdict.profile))
     if not candidate.files:
         return size

@@ -13,7 +13,7 @@ def canonical(value: Any) -> str:
 
 
 def spec_hash(spec: Any, files: Sequence[PluginFile] = ()) -> str:
-    """Return the hash of a spec as the API server has it, and of the plugin files that it needs."""
+    """Return the hash of a spec as stored in the API server, and of its plugin files."""
     if not files:
         return text_hash(canonical(spec))
     return text_hash(canonical({"spec": spec, "files": {file.path: file.hash for file in files}}))

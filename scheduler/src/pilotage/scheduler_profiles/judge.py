@@ -29,25 +29,25 @@ from pilotage.scheduler_profiles.wording import shortened, told, told_by_model, 
 LARGEST = 256 << 10  # bytes of one profile
 _REMEMBERED = 1024
 INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE = "Invalid", "UnknownPlugin", "BrokenPlugin", "TooLarge"
-# These stop any spec; all others stop only a spec that does not run yet.
+# These stop any spec; all others stop only a spec that is not running yet.
 _NEVER_RUNS = frozenset({INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE})
-# For use where the listed hosts and the mounted Secrets are unknown.
+# For use if the listed hosts and the mounted Secrets are unknown.
 OFFLINE = OutsideRules(hosts=None)
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One error in a spec: the reason in one word, and a message."""
+    """One error in a spec: the reason as one word, and a message."""
 
     reason: str
     message: str
-    plugin: str = ""  # that is unknown
-    is_harmless: bool = False  # the spec can run nevertheless
+    plugin: str = ""  # the unknown plugin
+    is_harmless: bool = False  # the spec can run anyway
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a spec, and its effective form."""
+    """The errors of a spec, and its effective form."""
 
     scheduler_name: str
     complaints: tuple[Complaint, ...] = ()
@@ -78,7 +78,7 @@ class Judge:
     def __init__(self, catalogue: PluginCatalogue, trouble: str = "", rules: OutsideRules | None = OFFLINE) -> None:
         self.rules = rules
         self._catalogue = catalogue
-        self._trouble = trouble  # with the folders of plugins
+        self._trouble = trouble  # the errors of plugin folders
         self._known: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
 
     def judge(self, name: str, spec: Any) -> Verdict:
@@ -95,7 +95,7 @@ class Judge:
             return Verdict(name, (Complaint(INVALID, "spec: nested too deeply; flatten it"),))
 
     def together(self, profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]]) -> str:
-        """Return what is wrong with profiles that are valid one by one; empty if nothing is."""
+        """Return the error of combining profiles that are valid one by one; empty if there is none."""
         try:
             load(_text(with_one_queue_sort(profiles), extenders), self._catalogue)
         except InvalidConfiguration as error:
@@ -104,7 +104,7 @@ class Judge:
 
     def _judge(self, name: str, given: Any) -> Verdict:
         size = len(canonical(given).encode(errors="surrogatepass"))
-        if size > LARGEST:  # 1. its size, before reading the rest
+        if size > LARGEST:  # 1. the size, before parsing the rest
             text = f"spec: it has {size >> 10} KiB, the limit is {LARGEST >> 10}; shorten the arguments of its plugins"
             return Verdict(name, (Complaint(TOO_LARGE, text),))
         spec, complaints = read_spec(given if given is not None else {})  # 2. the model of the resource
@@ -130,7 +130,7 @@ class Judge:
         return Verdict(scheduler_name, tuple(complaints), spec, profile, extenders, *facts)
 
     def has_built_in(self, plugin: str) -> bool:
-        """Return whether a plugin is one of ours, whose permissions the chart knows."""
+        """Return whether a plugin is built in, so that the chart knows its permissions."""
         entry = self._catalogue.entry(plugin)
         return entry is not None and entry.origin == BUILT_IN
 
@@ -169,7 +169,7 @@ class Judge:
 
     def _about_unknown(self, at: str, entry: PluginEntry) -> Iterator[Complaint]:
         question = did_you_mean(entry.name, self._catalogue.names()).replace('"', "'")
-        # A disabled plugin need not exist: its file may be broken, or gone. But it may be a typo.
+        # A disabled plugin need not exist: its file may be broken or deleted. But it may be a typo.
         if entry.enabled or question:
             text = "".join(f"; {each}" for each in (question, self._trouble) if each)
             message = shortened(f"{at}: unknown plugin{text}")
@@ -228,7 +228,7 @@ def _text(profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str
 
 
 def read_spec(given: Any) -> tuple[Spec | None, list[Complaint]]:
-    """Read a spec; what the model rejects is left out, so that the rest can still be validated."""
+    """Parse a spec; invalid parts are left out, so that the rest can still be validated."""
     try:
         return Spec.model_validate(given), []
     except ValidationError as error:

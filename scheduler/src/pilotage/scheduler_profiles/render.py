@@ -1,4 +1,4 @@
-"""From SchedulerProfiles to the KubeSchedulerConfiguration that the scheduler reads."""
+"""Renders SchedulerProfiles to the KubeSchedulerConfiguration of the scheduler."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ _SORTER, _BINDER = "PrioritySort", "DefaultBinder"
 
 
 class _Plain(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # which one is known at run time
-    """Writes every value in full: the scheduler's loader does not support aliases."""
+    """Writes YAML without aliases, which the scheduler's parser does not support."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _text(dumper: Any, text: str) -> Any:
-    # What is a number or a boolean to one YAML parser is a string to another, unless quoted.
+    # Unquoted, some words are numbers or booleans for one YAML parser and strings for another.
     is_plain = _WORD.fullmatch(text) and text.lower() not in _NO_WORDS
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if is_plain else '"')
 
@@ -36,7 +36,7 @@ _Plain.add_representer(str, _text)
 
 
 def configuration(profiles: Iterable[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]], idle: str) -> str:
-    """Return the text for these profiles; without any, one that no pod uses: an empty list would mean the default."""
+    """Return the text for these profiles; without any, an idle one, since an empty list would mean the default."""
     ordered = sorted(with_one_queue_sort(profiles), key=lambda profile: str(profile["schedulerName"]))
     document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": ordered or [_idle(idle)]}
     if extenders:
@@ -45,12 +45,12 @@ def configuration(profiles: Iterable[Mapping[str, Any]], extenders: Sequence[Map
 
 
 def yaml_text(document: Mapping[str, Any]) -> str:
-    """Return YAML that every parser reads alike."""
+    """Return YAML that all parsers read alike."""
     return yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _idle(name: str) -> Mapping[str, Any]:
-    """Return a profile that reads nothing: the scheduler may lack the rights of default plugins that no profile has."""
+    """Return an idle profile that reads nothing: the scheduler may lack the rights of the default plugins."""
     least = [{"name": _SORTER}, {"name": _BINDER}]
     return {"schedulerName": name, "plugins": {"multiPoint": {"enabled": least, "disabled": [{"name": "*"}]}}}
 
@@ -87,12 +87,12 @@ def extenders_of(spec: Spec, credentials: str = CREDENTIALS) -> list[dict[str, A
 
 
 def profile_of(scheduler_name: str, spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
-    """Return one profile of the configuration; all plugins of the spec are known."""
+    """Return one profile of the configuration; all plugins of the spec must be known."""
     sets = _Sets(spec, catalogue)
     for entry in spec.plugins:  # 1. the entry of each plugin
         sets.take(entry)
     sets.settle_queue_sort()  # 2. one plugin sorts the queue
-    sets.complete()  # 3. what every scheduler needs
+    sets.complete()  # 3. required plugins
     profile: dict[str, Any] = {"schedulerName": scheduler_name}
     if spec.percentage_of_nodes_to_score is not None:
         profile["percentageOfNodesToScore"] = spec.percentage_of_nodes_to_score
@@ -124,7 +124,7 @@ class _Sets:
         self._disabled: dict[str, list[str]] = {} if self._has_base else {"multiPoint": ["*"]}
 
     def take(self, entry: PluginEntry) -> None:
-        """Note down what is different for one plugin."""
+        """Record the differences for one plugin."""
         is_default = entry.name in self._base
         if is_default and (not entry.enabled or entry.points):
             self._disable("multiPoint", entry.name)
@@ -138,14 +138,14 @@ class _Sets:
             self._enable("multiPoint", entry.name, entry.weight or 0)
 
     def settle_queue_sort(self) -> None:
-        """Let another plugin replace PrioritySort, unless the profile names PrioritySort itself.
+        """Let another plugin replace PrioritySort, unless the profile names PrioritySort.
 
-        One that does more than sort does so only if it lists queueSort: all profiles of a scheduler share one order.
+        A plugin that does more than sort replaces it only if it lists queueSort: all profiles share one queue order.
         """
         others = [name for name in self._at(ExtensionPoint.QUEUE_SORT) if name != _SORTER]
         if _SORTER in self._at(ExtensionPoint.QUEUE_SORT):
             for name in others:
-                # A profile that lists queueSort for another one, too, gets an error: there can be only one.
+                # A profile that also lists queueSort for another plugin gets an error: there can be only one.
                 if not self._entries[name].points:
                     self._disable(ExtensionPoint.QUEUE_SORT.value, name)
         elif others and self._has_base and _SORTER not in self._entries:
@@ -167,7 +167,7 @@ class _Sets:
                 self._enable("multiPoint", name)
 
     def plugins(self) -> dict[str, Any]:
-        """Return the sets as the configuration has them."""
+        """Return the sets in the configuration's format."""
         points = [*self._disabled, *(point for point in self._enabled if point not in self._disabled)]
         return {
             point: {

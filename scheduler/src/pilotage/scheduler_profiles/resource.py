@@ -1,8 +1,7 @@
-"""SchedulerProfile (`pilotage.dev/v1alpha1`): every field; the CRD and its documentation come from here.
+"""SchedulerProfile (`pilotage.dev/v1alpha1`): all fields; the CRD and its documentation are generated from this.
 
-A field's description is what `kubectl explain` shows. Bounds and rules are here so that the API server
-rejects violations; `judge` validates what only the scheduler's own code can.
-`make generate` writes both.
+`kubectl explain` shows the descriptions. The API server enforces bounds and rules; `judge` validates what requires the
+scheduler's own code.
 """
 
 from enum import StrEnum
@@ -25,7 +24,7 @@ SINGULAR = "schedulerprofile"
 SHORT_NAME = "schedprof"
 CATEGORY = "pilotage"
 
-# Events name the scheduler as their reporter, and the API server accepts only such names there.
+# The reporter of events is the scheduler's name, for which the API server accepts only these characters.
 LONGEST_SIMPLE_NAME = 63
 LONGEST_TAINT_VALUE = 63
 
@@ -64,9 +63,9 @@ NamedPoint = Annotated[Point, Field(description=f"Each is one of {', '.join(Poin
 
 
 class PluginEntry(Part):
-    """What is different for one plugin."""
+    """The differences for one plugin."""
 
-    # A disabled plugin may keep its weight, points and arguments: a toggle is one field, there and back.
+    # A disabled plugin may keep its weight, points and arguments, so that switching it back changes one field.
     model_config = ConfigDict(
         json_schema_extra=rules(
             ("self.name != '*'", "* is not a plugin; to start without the default plugins, set base: None"),
@@ -131,7 +130,7 @@ class Rollout(Part):
 
 
 class Spec(Part):
-    """The spec, as its author wrote it."""
+    """The spec as written by its author."""
 
     scheduler_name: SchedulerName | None = Field(
         default=None,
@@ -181,7 +180,7 @@ class Spec(Part):
         description="The share of the nodes to evaluate for a pod, at least 100 nodes. Default, and for 0: all nodes, "
         "which is also fast.",
     )
-    # Both are absent by default rather than filled in: a profile that says nothing keeps its hash.
+    # Both are absent by default rather than filled in, so that the hash of other profiles does not change.
     sharing: Sharing | None = Field(
         default=None,
         description="How to share nodes with other schedulers of the cluster. Default: the defaults of its fields.",
@@ -197,7 +196,7 @@ class Spec(Part):
 
 
 class Condition(Part):
-    """One aspect of the state, as all Kubernetes resources tell it."""
+    """A condition, as of all Kubernetes resources."""
 
     type: Annotated[str, StringConstraints(min_length=1, max_length=316)] = Field(description="Which aspect.")
     status: Literal["True", "False", "Unknown"] = Field(description="Whether the condition is true.")
@@ -210,7 +209,7 @@ class Condition(Part):
 
 
 class GoodSpec(Part):
-    """A spec that ran well, to come back to."""
+    """A spec that worked, for rollbacks."""
 
     generation: int = Field(ge=0, description="Its generation.")
     spec_hash: Hash = Field(description="The hash of the spec, and of its plugin files.")
@@ -218,7 +217,7 @@ class GoodSpec(Part):
 
 
 class FailedSpec(Part):
-    """A spec that was tried and taken back; it is not tried again until it changes."""
+    """A spec that was rolled back; it is not retried until it changes."""
 
     spec_hash: Hash = Field(description="The hash of the spec.")
     reason: Word = Field(description="The reason, in one word.")
@@ -226,7 +225,7 @@ class FailedSpec(Part):
 
 
 class NodesSeen(Part):
-    """The nodes of the profile, as the operator has counted them."""
+    """The nodes of the profile, counted by the operator."""
 
     matched: int = Field(ge=0, description="The number of nodes that the selector matches.")
     tainted: int | None = Field(
@@ -236,7 +235,7 @@ class NodesSeen(Part):
 
 
 class Status(Part):
-    """What has become of it; written by the operator alone."""
+    """The status, written only by the operator."""
 
     observed_generation: int | None = Field(default=None, ge=0, description="The generation that this describes.")
     instance: Annotated[str, StringConstraints(max_length=127)] | None = Field(
@@ -274,7 +273,7 @@ class Status(Part):
 
 
 class SchedulerProfile(Part):
-    """A SchedulerProfile makes one scheduler: the name that pods ask for, and the policy that decides for them."""
+    """A SchedulerProfile defines one scheduler: the schedulerName of its pods, and their scheduling policy."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -1,4 +1,4 @@
-"""What every map of a resource is made with: its fields by their camelCase names, and what its schema says besides."""
+"""The building blocks of the resource's models: fields with camelCase names, and extensions of the schema."""
 
 from typing import Annotated, Any
 
@@ -9,12 +9,12 @@ Duration = Annotated[str, StringConstraints(max_length=32, pattern=r"^([0-9]+(\.
 
 
 def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """What a schema says about fields that depend on each other: CEL that must hold, and the message if it does not."""
+    """Return the schema of rules between fields: CEL that must hold, and the message otherwise."""
     return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
 
 
 def list_by(key: str) -> dict[str, Any]:
-    """What a schema says about a list whose entries are told apart by a field, so that several people can own some."""
+    """Return the schema of a list whose entries are identified by a field, so that they can have different owners."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
 
 

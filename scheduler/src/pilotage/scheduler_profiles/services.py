@@ -1,4 +1,4 @@
-"""The services that a profile names: whether they may be called, and receive their credentials."""
+"""Validates the services that a profile names, and the credentials that they would receive."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +14,13 @@ from pilotage.plugins.plugin_files import first_line
 from pilotage.scheduler_profiles.extender_fields import Extender
 from pilotage.scheduler_profiles.resource import PluginEntry, Spec
 
-# A spec with a service that is no longer allowed keeps running, and the scheduler does not call it.
+# A spec with a service that is no longer allowed keeps running, but the scheduler does not call the service.
 INLINE_CREDENTIALS, FORBIDDEN_SERVICE = "InlineCredentials", "ForbiddenService"
 
 
 @dataclass(frozen=True)
 class Services:
-    """The services of one spec, whose extenders the scheduler has read."""
+    """The services of one spec, with its parsed extenders."""
 
     spec: Spec
     extenders: Sequence[ExtenderConfig]
@@ -50,7 +50,7 @@ class Services:
         try:
             plugin = known.construct(entry.args or {})
         except BrokenPlugin:
-            return None  # it is not enabled; otherwise that was reported
+            return None  # not enabled, or reported already
         try:
             return plugin.service() if isinstance(plugin, UsesLoad) else None
         except Exception as error:

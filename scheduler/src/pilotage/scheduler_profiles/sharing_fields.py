@@ -76,7 +76,7 @@ class OwnNodeSelector(Part):
 
 
 class OwnNodes(Part):
-    """The only nodes that exist for the profile."""
+    """The nodes of the profile; for it, no others exist."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -14,7 +14,7 @@ from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from pilotage.testing.quotas import make_namespace, make_quota
 from pilotage_operator.controllers import elastic_quotas
-from pilotage_operator.controllers.elastic_quotas import StoredElasticQuota, concerned, facts, stories
+from pilotage_operator.controllers.elastic_quotas import StoredElasticQuota, concerned, facts, status_events
 
 GPU = "nvidia.com/gpu"
 OLD, YOUNG = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -172,7 +172,7 @@ def test_a_selector_that_reaches_for_a_namespace_with_a_quota() -> None:
             "delete one of them, or let it select other namespaces or name other classes",
             id="one of those",
         ),
-        pytest.param("", "False NoConflict: it applies to nobody", id="none"),
+        pytest.param("", "False NoConflict: it applies to no pods", id="none"),
     ],
 )
 def test_quotas_of_a_namespace_that_name_classes(classes: str, expected: str) -> None:
@@ -241,11 +241,11 @@ def test_what_is_wrong_is_told_once_and_that_it_is_right_again() -> None:
     old = make_quota("ns1", most={"cpu": 9}, name="old", made=OLD)
     young = make_quota("ns1", most={"cpu": 9}, name="young", made=YOUNG)
     alone, second = status_of(young), status_of(young, quotas=[old, young])
-    assert stories(stored(young), alone) == []
-    (told,) = stories(stored(young, **alone), second)
+    assert status_events(stored(young), alone) == []
+    (told,) = status_events(stored(young, **alone), second)
     assert (told.severity, told.reason) == ("Warning", "OlderQuota")
-    assert stories(stored(young, **second), second) == []
-    (told,) = stories(stored(young, **second), alone)
+    assert status_events(stored(young, **second), second) == []
+    (told,) = status_events(stored(young, **second), alone)
     assert (told.severity, told.reason) == ("Normal", "NoConflict")
 
 

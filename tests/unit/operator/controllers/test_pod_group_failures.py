@@ -16,7 +16,7 @@ from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from pilotage_operator.controllers.outcome import DeletePod, Outcome
 from pilotage_operator.controllers.pod_group_failures import ANNOTATION
-from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, decide, stories
+from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, decide, status_events
 
 START = datetime(2030, 1, 10, tzinfo=UTC)
 NOW = START + timedelta(seconds=100)
@@ -183,9 +183,9 @@ def test_a_wish_that_there_is_not_is_told(pods: list[Pod], expected: tuple[str, 
     text = f"the annotation {ANNOTATION} is 'restart'; set it to RestartGroup, or remove it"
     assert said(outcome) == (*expected[:2], expected[2] + text)
     assert outcome.actions == ()
-    assert "NotUnderstood" in [story.reason for story in stories(given, outcome.status)]
+    assert "NotUnderstood" in [story.reason for story in status_events(given, outcome.status)]
     again = group("restart", conditions=outcome.status["conditions"])
-    assert [story.reason for story in stories(again, outcome.status) if story.reason not in PHASES] == []
+    assert [story.reason for story in status_events(again, outcome.status) if story.reason not in PHASES] == []
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,9 @@ def history(*looks: list[Pod], wish: str | None = None, keeps_conditions: bool =
     for pods in looks:
         given = group(wish, **known)
         status = decide(given, pods, NOW).status
-        told.append([(story.reason, story.note) for story in stories(given, status) if story.reason not in PHASES])
+        told.append(
+            [(story.reason, story.note) for story in status_events(given, status) if story.reason not in PHASES]
+        )
         known = {key: value for key, value in status.items() if keeps_conditions or key != "conditions"}
     return told
 

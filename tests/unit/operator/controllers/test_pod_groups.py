@@ -11,8 +11,8 @@ from pilotage.model.match_policies import MATCH_POLICY
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from pilotage_operator.controllers.conditions import StoredCondition
-from pilotage_operator.controllers.outcome import Story
-from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, decide, groups_of, stories
+from pilotage_operator.controllers.outcome import StatusEvent
+from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, decide, groups_of, status_events
 
 NOW = datetime(2030, 1, 10, tzinfo=UTC)
 
@@ -292,11 +292,11 @@ def test_a_group_that_waits_for_two_days(known: dict[str, Any], pods: list[Pod],
     given = group(**({"phase": "Pending"} | known))
     status = status_of(given, pods, NOW)
     assert status["phase"] == phase
-    told = Story("Warning", "Timeout", "schedule time longer than 48 hours")
-    assert (told in stories(given, status)) is late
+    told = StatusEvent("Warning", "Timeout", "schedule time longer than 48 hours")
+    assert (told in status_events(given, status)) is late
     known_condition = msgspec.convert(status["conditions"][-1], StoredCondition)
     again = msgspec.structs.replace(given, status=msgspec.structs.replace(given.status, conditions=(known_condition,)))
-    assert told not in stories(again, status)
+    assert told not in status_events(again, status)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_a_group_that_waits_for_two_days(known: dict[str, Any], pods: list[Pod],
 )
 def test_stories(before: str, pods: dict[str, int], expected: list[tuple[str, str]]) -> None:
     given = group(2, before)
-    told = stories(given, status_of(given, members(**pods), NOW))
+    told = status_events(given, status_of(given, members(**pods), NOW))
     assert [(story.severity, story.reason) for story in told] == expected
 
 

@@ -9,7 +9,7 @@ import pytest
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from pilotage_operator.controllers.outcome import CreatePod, DeletePod, Outcome
-from pilotage_operator.controllers.sticky_jobs import StoredStickyJob, decide, jobs_of, pod_manifest, stories
+from pilotage_operator.controllers.sticky_jobs import StoredStickyJob, decide, jobs_of, pod_manifest, status_events
 
 NOW = datetime(2030, 1, 10, tzinfo=UTC)
 TEMPLATE = {"spec": {"schedulerName": "sticky", "containers": [{"name": "main", "image": "x"}]}}
@@ -218,9 +218,9 @@ def test_a_template_without_sense_is_for_the_api_server_to_refuse(template: dict
 def test_stories(known: dict[str, Any], seen: Pod | None, expected: list[tuple[str, str]]) -> None:
     given = job(**known)
     status = decide(given, [seen] if seen else [], NOW).status
-    assert [(story.severity, story.reason) for story in stories(given, status)] == expected
+    assert [(story.severity, story.reason) for story in status_events(given, status)] == expected
     told = job(**{**known, **status})
-    assert stories(told, decide(told, [seen] if seen else [], NOW).status) == []
+    assert status_events(told, decide(told, [seen] if seen else [], NOW).status) == []
 
 
 def test_a_pod_concerns_the_job_of_its_name() -> None:

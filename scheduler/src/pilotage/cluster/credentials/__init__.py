@@ -1,1 +1,1 @@
-"""Who we are, and whom we trust."""
+"""Credentials and trusted authorities."""

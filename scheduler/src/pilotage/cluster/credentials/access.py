@@ -31,7 +31,7 @@ from pilotage.cluster.transport.api_errors import NoAccess
 from pilotage.cluster.transport.tls import Trust, tls_context
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-# A server that rejects everything must not make us renew credentials with every request.
+# A server that rejects everything must not cause a renewal with every request.
 _SHORTEST_BETWEEN = 1.0
 _RETRY_AFTER = 10.0
 DEFAULT_NAMESPACE = "default"
@@ -51,7 +51,7 @@ class Access:
         self.host, self.port, self.base_path, is_secure = _parts(server)
         self.server = server.rstrip("/")
         self.namespace = namespace or DEFAULT_NAMESPACE  # the default namespace
-        self.acting_as: tuple[tuple[str, str], ...] = ()  # headers that name somebody else
+        self.acting_as: tuple[tuple[str, str], ...] = ()  # impersonation headers
         self.server_name = trust.server_name or self.host
         self._trust, self._is_secure = trust, is_secure
         self._ask, self._clock = ask, clock
@@ -68,7 +68,7 @@ class Access:
         return self._clock() >= self._stale_at
 
     async def renew(self, refused: Identity | None = None) -> None:
-        """Renew the credentials when due, or after the server rejected them; NoAccess then reports a failure."""
+        """Renew the credentials when due, or after the server rejected them; NoAccess if the latter fails."""
         await asyncio.to_thread(self._renew, refused)
 
     def _renew(self, refused: Identity | None) -> None:
@@ -77,14 +77,14 @@ class Access:
             if not was_refused and not self.is_stale:
                 return
             try:
-                self._ask_again()
+                self._retry_later()
             except NoAccess:
                 if was_refused:
                     raise
-                # Files may be in the middle of a change; until the server rejects the old credentials they stay.
+                # Files may be in the middle of a change: keep the old credentials until the server rejects them.
                 self._note(_RETRY_AFTER)
 
-    def _ask_again(self) -> None:
+    def _retry_later(self) -> None:
         issued = self._ask()
         if issued.identity != self.identity:
             if self._is_secure and issued.identity.certificate != self.identity.certificate:
@@ -106,15 +106,15 @@ def find(
     groups: Sequence[str] = (),
     environ: Mapping[str, str] = os.environ,
 ) -> Access:
-    """Find the way that was named, else the one of the pod we are in, else the one that kubectl would take.
+    """Find the access by the given kubeconfig, otherwise by the pod's service account, otherwise like kubectl.
 
-    With `user` and `groups` the API server is asked as somebody else, if it lets us.
+    `user` and `groups` impersonate another user, if the API server allows it.
     """
     access = _found(kubeconfig, master, context, environ)
     named = [("Impersonate-User", user)] if user else []
     access.acting_as = (*named, *(("Impersonate-Group", group) for group in groups))
     if not all(_HEADER.fullmatch(value) for _, value in access.acting_as):
-        raise NoAccess("the name of a user or a group to act as holds characters that no header may hold")
+        raise NoAccess("the name of an impersonated user or group contains characters that are invalid in headers")
     return access
 
 
@@ -141,7 +141,7 @@ def _found(kubeconfig: str, master: str, context: str, environ: Mapping[str, str
 
 
 def from_kubeconfig(path: str | None, *, master: str = "", context: str = "") -> Access:
-    """Use a kubeconfig; `master` overrides its address, and alone means access without credentials."""
+    """Use a kubeconfig; `master` overrides its address; `master` alone means access without credentials."""
     if path:
         return _from_files([Path(path)], master=master, context=context)
     if not master:

@@ -30,7 +30,7 @@ class Authorities:
 
 @dataclass(frozen=True, slots=True)
 class FrontProxy:
-    """Which proxies may name users in headers, and in which headers."""
+    """The proxies that may name users in headers, and the headers."""
 
     authorities: Authorities = field(default_factory=Authorities)
     allowed_names: Sequence[str] = ()  # none: any name that the CA signed
@@ -72,7 +72,7 @@ class Trust:
         headers: Headers,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> User | None:
-        """Return the user of a certificate; the handshake has verified it, but maybe long ago."""
+        """Return the user of a certificate; the handshake has verified it, possibly long ago."""
         shown = x509.load_der_x509_certificate(certificate)
         if not shown.not_valid_before_utc <= now() <= shown.not_valid_after_utc:
             return None
@@ -82,7 +82,7 @@ class Trust:
             user = proxy.user(headers)
             if user is not None:
                 return user
-        # A certificate of the front proxy's CA is no user without headers: its subject was never meant as one.
+        # A certificate of the front proxy's CA identifies no user without headers: its subject is not a user.
         if not name or not name[0] or not self.clients.signed(shown):
             return None
         return User(name[0], groups=tuple(_values(shown, NameOID.ORGANIZATION_NAME)))

@@ -1,4 +1,4 @@
-"""Files with tokens, keys and certificates, with limits on where they are and how large they are."""
+"""Reads files with tokens, keys and certificates, with limits on location and size."""
 
 import os
 import stat
@@ -8,13 +8,13 @@ LARGEST = 1 << 20  # bytes; a bundle of authorities has a quarter of that
 
 
 class Withheld(OSError):
-    """A file that must not be read; the text says why."""
+    """A file that must not be read; the message says why."""
 
 
 def read_credential(path: str, directory: str | None) -> bytes:
-    """Return a file's content; with a directory, only a regular file that is in it after following links.
+    """Return a file's content; with a directory, only of a regular file that is below it after resolving links.
 
-    Kubernetes mounts a Secret as links into a sibling folder, which is replaced atomically.
+    Kubernetes mounts a Secret as links to a sibling folder, which it replaces atomically.
     """
     if directory is None:
         return Path(path).read_bytes()

@@ -28,18 +28,18 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """An identity, and for how many seconds it is valid."""
+    """An identity, and its validity in seconds."""
 
     identity: Identity
     seconds: float = inf
 
 
-# Renews it: reads files or runs a command, so it may take a while.
+# Renews an identity: reads files or runs a command, so it may take a while.
 Issuer: TypeAlias = Callable[[], Issued]
 
 
 def bearer(token: str, source: str) -> str:
-    """Return the header's value for a token, which is rejected if it would break out of the header."""
+    """Return the header's value for a token; NoAccess if the token would break the header."""
     if not _TOKEN.fullmatch(token):
         raise NoAccess(f"the token of {source} is empty or contains spaces or line breaks; renew it")
     return f"Bearer {token}"

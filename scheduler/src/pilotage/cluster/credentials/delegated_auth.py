@@ -16,14 +16,14 @@ from pilotage.cluster.credentials.trust_source import TrustSettings, UnusableTru
 from pilotage.cluster.transport.api_calls import Api
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.model.go_text import quoted
-from pilotage.model.users import ANONYMOUS as NOBODY
+from pilotage.model.users import ANONYMOUS as ANONYMOUS_NAME
 from pilotage.model.users import MASTERS, User
 
 log = logging.getLogger(__name__)
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-ANONYMOUS = User(NOBODY, groups=("system:unauthenticated",))
+ANONYMOUS = User(ANONYMOUS_NAME, groups=("system:unauthenticated",))
 MOST_REMEMBERED = 4096
 
 _FAILURES = (ApiError, Unreachable, OutcomeUnknown, TimeoutError, msgspec.MsgspecError, UnicodeDecodeError)
@@ -42,15 +42,15 @@ UNAUTHORIZED = Denial(401, "Unauthorized")
 
 @dataclass(frozen=True, slots=True)
 class AuthSettings:
-    """What the flags --authentication-*, --authorization-* and those about client certificates say."""
+    """The flags --authentication-*, --authorization-* and those about client certificates."""
 
-    # Exact paths, or all that begin like one that ends in a star.
+    # Exact paths, or prefixes that end with a star.
     always_allow_paths: Sequence[str] = ("/healthz", "/readyz", "/livez")
     token_ttl: float = 10.0
     authorized_ttl: float = 10.0
     unauthorized_ttl: float = 10.0
     trust: TrustSettings = TrustSettings()  # noqa: RUF009 - it is frozen
-    # Whom a token may be meant for, besides the API server; asked about first.
+    # Further audiences of tokens besides the API server; reviewed first.
     audiences: Sequence[str] = ()
     lookup_timeout: float = 10.0
     lookups_at_once: int = 16
@@ -59,19 +59,19 @@ class AuthSettings:
 
 
 class PathAttributes(msgspec.Struct, frozen=True):
-    """A path of a server, and what is to be done with it."""
+    """A path of a server, and the verb."""
 
     path: str
     verb: str
 
 
 class ResourceAttributes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Objects of the API server, and what is to be done with them."""
+    """Objects of the API server, and the verb."""
 
     verb: str
     resource: str
     group: str = ""
-    namespace: str = ""  # "" for all of them
+    namespace: str = ""  # "" for all namespaces
     name: str = ""
 
 
@@ -112,14 +112,14 @@ class DelegatedAuth:
         self._api = api
         self._settings = settings
         self._trust = Trust()
-        # Cached by a digest: no token stays in memory, and no list of groups fills it.
+        # Cached by a digest, so that no tokens and long lists of groups stay in memory.
         self._salt = secrets.token_bytes(32)
         at_once = settings.lookups_at_once
         self._users = RememberedAnswers[_TokenStatus](most=MOST_REMEMBERED, at_once=at_once, clock=clock)
         self._rights = RememberedAnswers[_AccessStatus](most=MOST_REMEMBERED, at_once=at_once, clock=clock)
 
     def client_authorities(self) -> str:
-        """Return, as PEM, the authorities of certificates that clients may show."""
+        """Return, as PEM, the authorities for client certificates."""
         return self._trust.pem
 
     async def refresh(self) -> bool:
@@ -140,25 +140,25 @@ class DelegatedAuth:
 
     async def judge(self, method: str, path: str, headers: Headers, peer_certificate: bytes | None) -> Denial | None:
         """Return why the request is refused, or None."""
-        # 1. Probes need no authorization: they are answered even without the API server.
+        # 1. Probes need no authorization: they work even without the API server.
         if any(_covers(allowed, path) for allowed in self._settings.always_allow_paths):
             return None
-        # 2. Who is it?
+        # 2. authentication
         user = await self.identify(headers, peer_certificate)
         if user is None:
             return UNAUTHORIZED
-        # 3. May they?
+        # 3. authorization
         return await self._authorize(user, method.lower(), path)
 
     async def may(self, user: User, wanted: PathAttributes | ResourceAttributes) -> bool | None:
-        """Tell whether a user may do something; None if the API server did not answer."""
+        """Return whether a user may do something; None if the API server did not respond."""
         if MASTERS in user.groups:
             return True
         found = await self._right(user, wanted)
         return None if found is None else found.allowed
 
     async def identify(self, headers: Headers, peer_certificate: bytes | None) -> User | None:
-        """Return who asks, nobody in particular included; None if what they show is not accepted."""
+        """Return the user of a request, possibly anonymous; None if its credentials are not accepted."""
         user = None if peer_certificate is None else self._trust.user(peer_certificate, headers)
         token = _bearer_token(headers)
         if user is None and token:
@@ -180,7 +180,7 @@ class DelegatedAuth:
     async def _judge_token(self, token: str) -> _TokenStatus | None:
         if audiences := list(self._settings.audiences):
             found = await self._review_token({"token": token, "audiences": audiences})
-            # An authenticator that knows no audiences names none, and has not checked them.
+            # An authenticator without support for audiences returns none, and has not checked them.
             if found is not None and found.authenticated and set(found.audiences or ()) & set(audiences):
                 return found
         return await self._review_token({"token": token})
@@ -241,7 +241,7 @@ def _covers(allowed: str, path: str) -> bool:
 
 def _bearer_token(headers: Headers) -> str:
     scheme, _, rest = next(iter(headers.get("authorization", ())), "").strip().partition(" ")
-    # As the API server reads it: one space, and up to the next one.
+    # As parsed by the API server: one space, and up to the next one.
     return rest.partition(" ")[0] if scheme.lower() == "bearer" else ""
 
 

@@ -1,4 +1,4 @@
-"""Credentials from a command: the plugins that kubeconfigs of cloud providers name."""
+"""Credentials from a command: exec plugins, as in kubeconfigs of cloud providers."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ class Variable(msgspec.Struct, frozen=True):
 
 
 class ExecPlugin(msgspec.Struct, rename="camel", frozen=True):
-    """The command as a kubeconfig describes it."""
+    """The command of a kubeconfig."""
 
     command: str
     api_version: str = ""
@@ -40,7 +40,7 @@ class ExecPlugin(msgspec.Struct, rename="camel", frozen=True):
     interactive_mode: str = "IfAvailable"
 
     def check(self) -> None:
-        """Reject what cannot work, before it is tried."""
+        """Reject settings that cannot work."""
         if self.api_version not in VERSIONS:
             answer = f"{self.api_version!r} is not supported; use {' or '.join(VERSIONS)}"
             raise NoAccess(f"the apiVersion of the credential command {self.command!r} {answer}")
@@ -63,7 +63,7 @@ class _ExecCredential(msgspec.Struct, rename="camel"):
 
 
 def run(plugin: ExecPlugin, cluster: Mapping[str, Any]) -> Issued:
-    """Run the command and read the credentials that it prints; NoAccess says why there are none."""
+    """Run the command and parse the credentials that it prints; NoAccess if that fails."""
     output = _output(plugin, _environment(plugin, cluster))
     try:
         credential = msgspec.json.decode(output, type=_ExecCredential)
@@ -103,7 +103,7 @@ def _output(plugin: ExecPlugin, environment: dict[str, str]) -> bytes:
         raise _failure(plugin, f"could not be run: {error}", hint=plugin.install_hint) from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()[-_LONGEST_QUOTE:] or "nothing"
-        raise _failure(plugin, f"failed with exit code {done.returncode} and said: {said}")
+        raise _failure(plugin, f"failed with exit code {done.returncode} and printed: {said}")
     if len(done.stdout) > _LARGEST_OUTPUT:
         raise _failure(plugin, f"printed more than {_LARGEST_OUTPUT} bytes")
     return done.stdout
@@ -122,7 +122,7 @@ def _seconds_left(status: _Status) -> float:
         return inf
     expires = status.expiration_timestamp
     left = (expires if expires.tzinfo else expires.replace(tzinfo=UTC)) - datetime.now(UTC)
-    # A wrong clock must not make us run the command for every request.
+    # A wrong clock must not run the command for every request.
     return max(_SHORTEST, left.total_seconds())
 
 

@@ -1,4 +1,4 @@
-"""Answers that are cached for a while: each is requested once, however many callers wait for it."""
+"""A cache of answers: concurrent callers share one request."""
 
 import asyncio
 import time
@@ -9,17 +9,17 @@ T = TypeVar("T")
 
 
 class RememberedAnswers(Generic[T]):
-    """The newest answers by key, up to a number of them."""
+    """The newest answers by key, limited in number."""
 
     def __init__(self, *, most: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
         self._turns = asyncio.Semaphore(at_once)
         self._clock = clock
-        self._known: dict[bytes, tuple[float, T]] = {}  # until when, and what; the oldest first
+        self._known: dict[bytes, tuple[float, T]] = {}  # expiry and answer, the oldest first
         self._asking: dict[bytes, asyncio.Task[T | None]] = {}
 
     async def get(self, key: bytes, ask: Callable[[], Awaitable[T | None]], lifetime: Callable[[T], float]) -> T | None:
-        """Return the answer, requested unless cached; None, for no answer now, is not cached."""
+        """Return the answer, requested unless cached; None means no answer, and is not cached."""
         known = self._known.get(key)
         if known is not None and self._clock() < known[0]:
             return known[1]
@@ -27,7 +27,7 @@ class RememberedAnswers(Generic[T]):
         if asking is None:
             asking = self._asking[key] = asyncio.create_task(self._ask(key, ask, lifetime))
             asking.add_done_callback(lambda _: self._asking.pop(key, None))
-        # A cancelled caller does not cancel the request of the others.
+        # A cancelled caller does not cancel the request for the others.
         return await asyncio.shield(asking)
 
     async def _ask(

@@ -1,4 +1,4 @@
-"""Where the CAs of client certificates come from: files that flags name, else the cluster's ConfigMap."""
+"""Reads the CAs of client certificates from files given by flags, otherwise from the cluster's ConfigMap."""
 
 import logging
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-auth
 
 
 class UnusableTrust(Exception):
-    """A CA bundle cannot be read; the text says which and why."""
+    """A CA bundle cannot be read; the message says which and why."""
 
 
 class _ConfigMap(msgspec.Struct):
@@ -28,7 +28,7 @@ _decode = msgspec.json.Decoder(_ConfigMap).decode
 
 @dataclass(frozen=True, slots=True)
 class TrustSettings:
-    """What the flags say about client certificates; the front proxy's fields count only with its file."""
+    """The flags about client certificates; the front proxy's fields only apply with its file."""
 
     client_ca_file: str = ""
     requestheader_client_ca_file: str = ""

@@ -1,21 +1,21 @@
-"""Which node a series of Prometheus is about: its labels name an instance, and the cluster names nodes."""
+"""Maps instances in the labels of Prometheus series to nodes."""
 
 from collections.abc import Iterable
 
 from pilotage.model.node import Node
 
-NODE_NAME, NODE_ADDRESS = "NodeName", "NodeAddress"  # anything else is both, the name first
+NODE_NAME, NODE_ADDRESS = "NodeName", "NodeAddress"  # anything else means both, the name first
 
 
 class InstanceNames:
-    """Nodes by name and by address, with a port or without."""
+    """Nodes by name and by address, with or without a port."""
 
     def __init__(self, nodes: Iterable[Node], instance_is: str = "") -> None:
         self._known: dict[str, str | None] = {}
         for node in nodes:
             if instance_is != NODE_NAME:
                 for address in node.addresses:
-                    # An address that two nodes share identifies neither.
+                    # An address shared by two nodes identifies neither.
                     self._known[address] = node.name if self._known.get(address, node.name) == node.name else None
         if instance_is != NODE_ADDRESS:
             self._known |= {node.name: node.name for node in nodes}

@@ -1,4 +1,4 @@
-"""The election of a leader through a Lease: one candidate, as a state machine without threads.
+"""Leader election through a Lease: one candidate, as a state machine without threads.
 
 candidate ── acquire (created, free, or unchanged for its duration) ──> leading ── keep ──> over
                                                                           │ ^        (not renewed in time,
@@ -26,17 +26,17 @@ log = logging.getLogger(__name__)
 _SHORTEST_WAIT = 0.1
 _RELEASE_TRIES = 5
 
-# An attempt that ends with one of these is retried; OSError: a token or certificate cannot be read right now.
+# An attempt that fails with one of these is retried; OSError: a token or certificate cannot be read right now.
 _FAILURES = (ApiError, NoAccess, Unreachable, OutcomeUnknown, MalformedLease, OSError)
 
-# CLOCK_MONOTONIC stops while a machine sleeps: a holder that wakes up would not notice the time that has passed.
+# CLOCK_MONOTONIC stops during suspend: a holder that resumes would not notice the elapsed time.
 continuous_clock: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 )
 
 
 class LeaseClient(Protocol):
-    """What an election needs from a connection to the API server; a request that takes too long must raise."""
+    """The connection to the API server that an election needs; requests must raise if they take too long."""
 
     def get(self, path: str, query: Mapping[str, str] = ..., *, timeout: float | None = ...) -> Awaitable[bytes]:
         """Read."""
@@ -53,7 +53,7 @@ class LeaseClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Observation:
-    """A record, and when we first saw it, on our own clock."""
+    """A record, and when we first saw it by our own clock."""
 
     spec: dict[str, Any]
     holder: str
@@ -61,7 +61,7 @@ class _Observation:
 
 
 class Candidate:
-    """One candidate: it acquires the Lease once, keeps it as long as it can, and ends when it has lost it."""
+    """One candidate: acquires the Lease once, keeps it as long as possible, and ends when the Lease is lost."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Candidate:
         self.slow_paths = 0
 
     def may_act(self) -> bool:
-        """Return whether no other candidate can be leading at this moment."""
+        """Return whether this candidate leads, and no other one can be leading now."""
         return self._clock() < self._until
 
     @property
@@ -97,7 +97,7 @@ class Candidate:
 
     @property
     def leader(self) -> str:
-        """The holder of the Lease when it was last seen; empty if there was none."""
+        """The last seen holder of the Lease; empty if there was none."""
         return self._seen.holder if self._seen else ""
 
     async def acquire(self) -> None:
@@ -119,14 +119,14 @@ class Candidate:
             return f"the Lease was not renewed within {self._settings.renew_deadline:g} s{cause}"
         finally:
             self.resign()
-        return f"the Lease is held by {self.leader or 'nobody'}"
+        return f"the Lease is held by {self.leader}" if self.leader else "the Lease has no holder"
 
     def resign(self) -> None:
         """Stop acting; the Lease stays as it is."""
         self._until = -inf
 
     async def release(self) -> bool:
-        """Stop acting and release the Lease if it is ours; returns whether it is known not to be ours any more."""
+        """Stop acting and release the Lease if it is ours; returns whether it is certain that we do not hold it."""
         self.resign()
         for _ in range(_RELEASE_TRIES):
             try:
@@ -136,7 +136,7 @@ class Candidate:
                 return True
             except _FAILURES as failure:
                 log.warning("could not release lease %s: %s", self._path, failure)
-                # The last renewal may have conflicted; anything else is not worth a wait at exit.
+                # Retried only if the last renewal may have conflicted: other errors are not worth a delayed exit.
                 if not _is_conflict(failure):
                     return False
         return False
@@ -145,7 +145,7 @@ class Candidate:
         return self._until - self._clock()
 
     def _time_to_renewal(self) -> float:
-        # More often close to the deadline, so that a server that recovers just before it is reached in time.
+        # More often close to the deadline, to reach a server that recovers just in time.
         return min(self._settings.retry_period, max(self._time_left() / 2, _SHORTEST_WAIT))
 
     async def _try(self) -> None:
@@ -155,7 +155,7 @@ class Candidate:
         except _FAILURES as failure:
             trouble, self._trouble = self._trouble, str(failure) or type(failure).__name__
             if _is_conflict(failure):
-                log.debug("lease %s: another candidate was quicker", self._path)
+                log.debug("lease %s: another candidate was faster", self._path)
             elif trouble != self._trouble:
                 log.warning("lease %s: %s", self._path, self._trouble)
 
@@ -166,7 +166,7 @@ class Candidate:
                 return
             except _FAILURES as failure:
                 self.slow_paths += 1
-                log.debug("lease %s: reading it again, since renewing it failed: %s", self._path, failure)
+                log.debug("lease %s: reading it again after a failed renewal: %s", self._path, failure)
         record = await self._read()
         if record is None:
             # Deleting a Lease does not stop its holder: the last observed record stays valid.
@@ -187,7 +187,7 @@ class Candidate:
 
     async def _claim(self, record: LeaseRecord) -> None:
         claim = record.held_by(self._settings.identity, self._settings.whole_seconds, self._now())
-        # Before the request: it can take effect, and others can see it, as soon as it is sent.
+        # Taken before the request, which can take effect as soon as it is sent.
         sent = self._clock()
         answer = await (self._put(claim) if record.version else self._post(claim))
         if answer.holder != self._settings.identity:
@@ -195,7 +195,7 @@ class Candidate:
         self._held = answer
         self._observe(answer)
         end = sent + self._settings.renew_deadline
-        # A response read too late, by a process that was stopped, gives no right to act.
+        # A response that is read too late, after the process was suspended, gives no right to act.
         if self._clock() < (self._until if self.is_leader else end):
             self._until = end
 
@@ -221,8 +221,8 @@ class Candidate:
         return seen is not None and seen.holder not in ("", self._settings.identity) and self._clock() < seen.expires
 
     def _now(self) -> datetime:
-        # Never the same twice, whatever the wall clock does: to the API server an unchanged Lease is no renewal,
-        # and others would see none.
+        # Strictly increasing, whatever the wall clock does: a Lease with the same time would be no change for the API
+        # server, and no renewal for other candidates.
         self._stamp = max(self._wall_clock(), self._stamp + timedelta(microseconds=1))
         return self._stamp
 

@@ -1,4 +1,4 @@
-"""The event that says which scheduler leads."""
+"""Events about leadership."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 def lease_subject(
     namespace: str, name: str, *, uid: str = "", resource_version: str = "", controller: str = "default-scheduler"
 ) -> Subject:
-    """Return the Lease that events about leadership are recorded on; the controller is the first profile's name."""
+    """Return the Lease as the subject of leadership events; the controller is the first profile's name."""
     return Subject(
         NORMAL, "LeaderElection", "", controller, namespace, name, uid, resource_version,
         kind="Lease", api_version="coordination.k8s.io/v1",
@@ -31,7 +31,7 @@ async def announce_leadership(
     *,
     clock: Callable[[], int] = time.time_ns,
 ) -> bool:
-    """Record on the Lease who leads or stopped leading; returns whether that worked, without retries."""
+    """Record on the Lease who leads or stopped leading; returns whether that succeeded, without retries."""
     now, core = clock(), CoreV1()
     event = RecordedEvent(lease, f"{identity} {change}", now, now)
     try:

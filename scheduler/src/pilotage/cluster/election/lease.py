@@ -1,4 +1,4 @@
-"""The Lease of this process, renewed in its own thread, so that a busy scheduling loop never loses it."""
+"""The Lease of this process, renewed in a separate thread, so that a busy scheduling loop never loses it."""
 
 import asyncio
 import logging
@@ -16,13 +16,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Why this process no longer leads, and never will again."""
+    """Why this process has permanently stopped leading."""
 
     reason: str
 
 
 class LeaderElection:
-    """An election that runs outside of the event loop that started it, and reports to that loop."""
+    """An election that runs in its own thread, and reports to the event loop that started it."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class LeaderElection:
         self._is_stopping = False
 
     def start(self) -> None:
-        """Start; what happens is reported to the current event loop."""
+        """Start the election, and report to the current event loop."""
         self._home = asyncio.get_running_loop()
         self._leading: asyncio.Future[None] = self._home.create_future()
         self._over: asyncio.Future[Loss | None] = self._home.create_future()
@@ -48,18 +48,18 @@ class LeaderElection:
         self._thread.start()
 
     def may_act(self) -> bool:
-        """Return whether no other replica can be leading now; call it, from any thread, right before each bind."""
+        """Return whether no other replica can be leading now; call it right before each bind, from any thread."""
         candidate = self._candidate
         return candidate is not None and candidate.may_act()
 
     @property
     def is_leader(self) -> bool:
-        """Whether the Lease was acquired and is not known to be lost: for metrics, no permission to act."""
+        """Whether the Lease was acquired and is not known to be lost: for metrics, not as permission to act."""
         return self._candidate is not None and self._candidate.is_leader
 
     @property
     def leader(self) -> str:
-        """Who held the Lease when it was last seen; empty when nobody did."""
+        """The last seen holder of the Lease; empty if there was none."""
         return self._candidate.leader if self._candidate else ""
 
     @property
@@ -68,17 +68,17 @@ class LeaderElection:
         return self._candidate.slow_paths if self._candidate else 0
 
     async def wait_until_leading(self) -> bool:
-        """Wait for the Lease; False when the election ended without it."""
+        """Wait for the Lease; False if the election ended without it."""
         either: set[asyncio.Future[Any]] = {self._leading, self._over}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return not self._over.done()
 
     async def wait_until_lost(self) -> Loss | None:
-        """Wait for the end of the election; None if it was stopped and not lost."""
+        """Wait for the end of the election; None if it was stopped, not lost."""
         return await asyncio.shield(self._over)
 
     async def stop(self, seconds: float) -> bool:
-        """Stop acting, release the Lease and end the thread; False if that took too long."""
+        """Stop acting, release the Lease and end the thread; False after a time-out."""
         was_stopping, self._is_stopping = self._is_stopping, True
         if self._thread.ident is None:
             return True
@@ -110,13 +110,13 @@ class LeaderElection:
         task: asyncio.Task[Loss | None] | None = asyncio.current_task()
         assert task is not None
         self._campaign = asyncio.get_running_loop(), task
-        # Checked after the line above, so that a stop is seen either here or by its cancellation.
+        # Checked after the line above, so that a stop is noticed either here or as a cancellation.
         if self._is_stopping:
             return None
         client = self._connect()
         try:
             end = await self._lead(client)
-            # At once: closing a connection to a server that is gone can take long.
+            # Immediately: closing a connection to a dead server can take long.
             _tell(self._home, self._finish, end)
             return end
         finally:
@@ -144,6 +144,6 @@ class LeaderElection:
 
 
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: object) -> None:
-    # A closed loop has no listeners left.
+    # A closed loop has no listeners any more.
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(callback, *arguments)

@@ -1,4 +1,4 @@
-"""One Lease of coordination.k8s.io/v1: what an election reads from it, and the objects that it writes."""
+"""A Lease of coordination.k8s.io/v1 as an election reads and writes it."""
 
 from datetime import datetime
 from typing import Any, Self
@@ -7,15 +7,15 @@ import msgspec
 
 from pilotage.cluster.write.microtime import format_microtime
 
-_MOST_TRANSITIONS = 2**31 - 1  # the API server rejects more, and a rejected claim would lock out everybody
+_MOST_TRANSITIONS = 2**31 - 1  # the API server rejects more, and then no candidate could acquire the Lease
 
 
 class MalformedLease(Exception):
-    """A response is not a Lease that can be written back safely."""
+    """A response that is not a Lease, or cannot be written back safely."""
 
 
 class LeaseRecord:
-    """A Lease with all its fields, known and unknown, so that nothing of it is lost when it is written back."""
+    """A Lease with all fields, known and unknown, so that nothing is lost when it is written back."""
 
     __slots__ = ("_document", "spec", "version")
 
@@ -33,7 +33,7 @@ class LeaseRecord:
             raise MalformedLease(f"the Lease is not JSON: {error}") from error
         record = cls(_mapping(document))
         if not record.version:
-            # Without its version, writing it back could overwrite a newer holder.
+            # Without the version, a write could overwrite a newer holder.
             raise MalformedLease("the Lease has no metadata.resourceVersion")
         return record
 
@@ -45,16 +45,16 @@ class LeaseRecord:
 
     @property
     def holder(self) -> str:
-        """Who holds the Lease; empty when it is free."""
+        """The holder of the Lease; empty if it is free."""
         return _text(self.spec.get("holderIdentity"))
 
     @property
     def duration(self) -> int | None:
-        """For how many seconds an unchanged record is valid, if it says so."""
+        """The seconds for which an unchanged record is valid, if specified."""
         return _positive(self.spec.get("leaseDurationSeconds"))
 
     def held_by(self, identity: str, seconds: int, now: datetime) -> "LeaseRecord":
-        """Return the record of a new holder, or of the same one with a new time."""
+        """Return the record for a new holder, or the same one with a new time."""
         moment = format_microtime(now)
         transitions = _positive(self.spec.get("leaseTransitions")) or 0
         acquired = self.spec.get("acquireTime") if self.holder == identity else None
@@ -63,13 +63,13 @@ class LeaseRecord:
         return self._with(identity, seconds, acquired=acquired or moment, renewed=moment, transitions=transitions)
 
     def released(self, now: datetime) -> "LeaseRecord":
-        """Return the record of a Lease that is free."""
+        """Return the record of a free Lease."""
         moment = format_microtime(now)
         transitions = _positive(self.spec.get("leaseTransitions")) or 0
         return self._with("", 1, acquired=moment, renewed=moment, transitions=transitions)
 
     def encode(self) -> bytes:
-        """Write the document."""
+        """Encode the object."""
         return msgspec.json.encode(self._document)
 
     def _with(self, holder: str, seconds: int, *, acquired: str, renewed: str, transitions: int) -> "LeaseRecord":

@@ -1,21 +1,21 @@
-"""The settings of a candidate: which Lease, under which name, and with which timing."""
+"""The settings of a candidate: the Lease, the identity, and the timing."""
 
 import socket
 import uuid
 from dataclasses import dataclass
 from math import ceil
 
-JITTER = 1.2  # a candidate waits up to so many retry periods more
+JITTER = 1.2  # kube-scheduler's jitter factor on the retry period
 
 
 def new_identity() -> str:
-    """Return a name that is unique to this process."""
+    """Return an identity that is unique to this process."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseSettings:
-    """Which Lease, under which name, and the times of the election in seconds."""
+    """The Lease, the identity, and the times of the election in seconds."""
 
     namespace: str
     name: str
@@ -37,10 +37,10 @@ class LeaseSettings:
 
     @property
     def request_timeout(self) -> float:
-        """The longest that one request may take."""
+        """The time-out of one request."""
         return max(self.renew_deadline / 2, 1.0)
 
     @property
     def whole_seconds(self) -> int:
-        """The duration as a Lease can hold it; rounded up, so that it never ends before the renew deadline."""
+        """The duration in the Lease's format; rounded up, so that it never ends before the renew deadline."""
         return ceil(self.lease_duration)

@@ -1,1 +1,1 @@
-"""Services besides the API server: extenders and sources of load figures."""
+"""Services besides the API server: extenders and sources of load metrics."""

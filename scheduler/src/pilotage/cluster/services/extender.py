@@ -34,13 +34,13 @@ Answer = TypeVar("Answer")
 
 MAX_PRIORITY = 10  # the highest score of an extender, by convention
 
-PodJSON = Callable[[Pod], bytes | None]  # the complete object without apiVersion and kind; None if the pod is gone
+PodJSON = Callable[[Pod], bytes | None]  # the complete object without apiVersion and kind; None if the pod was deleted
 NodeJSON = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True)
 class ExtenderSettings:
-    """What the configuration says about an extender; an empty verb is a role that it does not have."""
+    """The settings of an extender; it does not implement empty verbs."""
 
     url_prefix: str
     filter_verb: str = ""
@@ -54,8 +54,8 @@ class ExtenderSettings:
     timeout: float = 5.0  # seconds
     enable_https: bool = False
     tls: TLS = field(default_factory=TLS)
-    directory: str | None = None  # files are read only there, wherever links lead; None: everywhere
-    refused: str = ""  # why it is never called
+    directory: str | None = None  # files are only read below it, after resolving links; None: everywhere
+    refused: str = ""  # why it must not be called
 
 
 class Victims(Protocol):
@@ -106,7 +106,7 @@ class Extender:
         )
 
     async def filter(self, pod: Pod, nodes: Sequence[str]) -> FilterResult:
-        """Return which of the given nodes fit; `names` is never None."""
+        """Return which of the given nodes fit; `names` is never None in the result."""
         body = await self._transport.post(self.filter_verb, self._question(pod, nodes))
         result = self._read(read_filter_result, body, self.filter_verb)
         if result.error:
@@ -120,12 +120,12 @@ class Extender:
         return result._replace(names=left, nodes=None)
 
     async def prioritize(self, pod: Pod, nodes: Sequence[str]) -> list[tuple[str, int]]:
-        """Return scores by node, by convention from 0 to 10, though nothing enforces that."""
+        """Return scores by node, by convention from 0 to 10, which is not enforced."""
         body = await self._transport.post(self.prioritize_verb, self._question(pod, nodes))
         return self._read(read_priorities, body, self.prioritize_verb)
 
     async def preempt(self, pod: Pod, victims: Mapping[str, Victims]) -> dict[str, VictimsOnNode]:
-        """Return the victims by node that the extender accepts, or names instead."""
+        """Return the victims by node that the extender accepts or chooses."""
         if self.node_cache_capable:
             by_uid = {
                 node: VictimsOnNode([victim.uid for victim in found.pods], found.violations)
@@ -161,7 +161,7 @@ class Extender:
     def _pod(self, pod: Pod) -> bytes:
         found = self._pod_json(pod)
         if found is None:
-            raise ExtenderFailed(f"pod {pod.key} is gone, so extender {self.name} cannot be called for it")
+            raise ExtenderFailed(f"pod {pod.key} was deleted, so extender {self.name} cannot be called for it")
         return found
 
     def _read(self, read: Callable[[bytes], Answer], body: bytes, verb: str) -> Answer:
@@ -177,7 +177,7 @@ def in_order(extenders: Sequence[Extender]) -> list[Extender]:
 
 
 class Refusing:
-    """Replaces a transport that must not be used, and fails with the reason."""
+    """In place of a transport that must not be used: fails with the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -193,7 +193,7 @@ class Refusing:
 def _transport(settings: ExtenderSettings) -> "Transport | Refusing":
     if settings.refused:
         return _refusing(settings, settings.refused)
-    from pilotage.cluster.services.extender_transport import Transport  # aiohttp is large, and few schedulers need it
+    from pilotage.cluster.services.extender_transport import Transport  # aiohttp is large, and rarely needed
 
     url, tls, context = settings.url_prefix, settings.tls, None
     if url.lower().startswith("https:"):
@@ -202,7 +202,7 @@ def _transport(settings: ExtenderSettings) -> "Transport | Refusing":
         except BadTLS as error:
             if settings.directory is None:
                 raise
-            # The author of the profile is not the owner of the scheduler, which keeps running.
+            # Reported instead of raised: a profile must not stop the scheduler.
             return _refusing(settings, str(error))
     return Transport(url, settings.timeout, context, server_name=tls.server_name)
 

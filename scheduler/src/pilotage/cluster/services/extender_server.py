@@ -30,25 +30,25 @@ from pilotage.model.extender_messages import (
 
 log = logging.getLogger(__name__)
 
-# Five thousand nodes with fifty images each, as complete objects.
+# Enough for five thousand complete nodes with fifty images each.
 LARGEST_QUESTION = 64 * 1024 * 1024
 READ_SECONDS = 30.0  # to read a complete request
 LAST_SECONDS = 2.0  # for requests in flight when we stop
-# Usually there is one client, with many binds at once.
+# Usually there is one client, with many concurrent binds.
 PATIENCE = Patience(connections=512, connections_of_one_peer=256, handshakes_a_second=1000.0, idle=75.0)
 
-Bind = Callable[[Binding], Awaitable[str]]  # what went wrong, or ""
+Bind = Callable[[Binding], Awaitable[str]]  # the error, or ""
 NO_BIND = "this extender does not bind pods: it was started without --kubeconfig"
 JSON = "application/json"
 LOCALHOST = "localhost"
 
 
 class Exposed(Exception):
-    """Anybody who reaches the address could send requests; the text says what to do."""
+    """Every host that reaches the address could send requests; the message says what to do."""
 
 
 class Service(Protocol):
-    """Answers requests; Malformed if a request is invalid, any other exception if it fails."""
+    """Handles requests; Malformed if a request is invalid, any other exception if it fails."""
 
     def filter(self, question: NodesQuestion) -> tuple[FilterResult, Sequence[bytes] | None]:
         """Return which nodes fit, by name or as objects."""
@@ -61,7 +61,7 @@ class Service(Protocol):
 
 
 class ExtenderServer:
-    """Answers `filter`, `prioritize`, `preempt` and `bind`, each under its own name, and `/healthz`."""
+    """Serves `filter`, `prioritize`, `preempt` and `bind`, each at a path of that name, and `/healthz`."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ExtenderServer:
         self._door: FrontDoor | None = None
 
     async def start(self, address: str, port: int, context: ssl.SSLContext | None = None) -> str:
-        """Listen, and return the URL; OSError if the address is in use, Exposed if anybody could send requests."""
+        """Listen, and return the URL; OSError if the address is in use, Exposed if clients are not authenticated."""
         refuse_exposed(address, context)
         self._knows_clients = knows_clients(context)
         await self._runner.setup()
@@ -109,7 +109,7 @@ class ExtenderServer:
 
     @web.middleware
     async def _addressed(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer only requests for this machine's name: a web page can make its own name resolve to 127.0.0.1."""
+        """Reject requests for other host names: a web page can make its own name resolve to 127.0.0.1."""
         if not self._knows_clients and not is_loopback(_host(request.host)):
             return _refusal(421, f"this extender is served only as 127.0.0.1 or {LOCALHOST}; change urlPrefix")
         return await handler(request)
@@ -121,7 +121,7 @@ class ExtenderServer:
         self, answer: Callable[[bytes], Awaitable[bytes]]
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            if request.content_type != JSON:  # which a web page cannot send to another origin without a preflight
+            if request.content_type != JSON:  # web pages cannot send JSON to another origin without a preflight
                 return _refusal(415, f"requests must be {JSON}")
             if not self._is_ready():
                 return _refusal(503, "the cluster has not been listed yet")
@@ -170,7 +170,7 @@ class ExtenderServer:
 
 
 def knows_clients(context: ssl.SSLContext | None) -> bool:
-    """Return whether every client needs a certificate."""
+    """Return whether clients need a certificate."""
     return context is not None and context.verify_mode == ssl.CERT_REQUIRED
 
 
@@ -185,7 +185,7 @@ def refuse_exposed(address: str, context: ssl.SSLContext | None) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is this machine alone; the only such name is localhost."""
+    """Return whether only this machine can connect to an address; the only such name is localhost."""
     try:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Requests to an extender or another service: bounded in time, size and number, whatever it does."""
+"""Requests to an extender or another service, with limits on time, size and number."""
 
 import asyncio
 import io
@@ -12,13 +12,13 @@ import aiohttp
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.redaction import without_password
 
-# A response of names and reasons for 15,000 nodes is smaller than this. It may also repeat the nodes that it was
-# asked about, so the size of the request comes on top.
+# A response with names and reasons for 15,000 nodes is smaller than this. It may also repeat the nodes of the request,
+# whose size is added to the limit.
 LARGEST_ANSWER = 16 * 1024 * 1024
 CHUNK = 64 * 1024
-CALLS_AT_ONCE = 16  # to one extender: a slow one must not pile up sockets
-FAILURES_IN_A_ROW = 5  # in a row, after which an extender is tried only now and then
-PAUSE = 1.0  # seconds between such tries
+CALLS_AT_ONCE = 16  # to one extender: a slow one must not accumulate sockets
+FAILURES_IN_A_ROW = 5  # after which an extender is only tried occasionally
+PAUSE = 1.0  # seconds between these tries
 JSON = {"Content-Type": "application/json"}
 
 
@@ -34,10 +34,10 @@ class Question:
     query: Mapping[str, str] | None = None
 
     def __str__(self) -> str:
-        return f'{self.method} "{self.told_url}"'
+        return f'{self.method} "{self.safe_url}"'
 
     @property
-    def told_url(self) -> str:
+    def safe_url(self) -> str:
         """Return the address without secrets."""
         return without_password(self.url)
 
@@ -65,15 +65,15 @@ class Transport:
         self._breaker = Breaker(clock)
 
     async def post(self, verb: str, body: bytes) -> bytes:
-        """Return the response; ExtenderFailed if it is late, too large, or its status is not 200."""
+        """Return the response; ExtenderFailed after a time-out, or if it is too large or not a 200."""
         question = Question("Post", f"{self._prefix}/{verb}", verb, JSON, body)
         answer = await self._ask(question)
         if isinstance(answer, int):
-            raise ExtenderFailed(f"failed {verb} with extender at URL {question.told_url}, code {answer}")
+            raise ExtenderFailed(f"failed {verb} with extender at URL {question.safe_url}, code {answer}")
         return answer
 
     async def get(self, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> bytes:
-        """Return the response to a GET, within the same bounds; headers are never reported."""
+        """Return the response to a GET, with the same limits; errors never contain headers."""
         question = Question("Get", f"{self._prefix}/{path}", path, headers, query=query)
         answer = await self._ask(question)
         if isinstance(answer, int):
@@ -81,7 +81,7 @@ class Transport:
         return answer
 
     async def _ask(self, question: "Question") -> bytes | int:
-        """Return the response, or the status if that is not 200."""
+        """Return the response, or the status if it is not 200."""
         if not self._breaker.admits():
             raise ExtenderFailed(f"{self._breaker.error} (and {self._breaker.failures - 1} times before in a row)")
         try:
@@ -114,7 +114,7 @@ class Transport:
                 params=question.query,
                 data=io.BytesIO(question.body) if question.body else None,
                 headers={**question.headers, "Accept-Encoding": "identity"},
-                allow_redirects=False,  # a redirect could lead anywhere
+                allow_redirects=False,  # a redirect could point anywhere
                 server_hostname=self._server_name,
             ) as response:
                 if response.status != 200:
@@ -132,7 +132,7 @@ class Transport:
             size += len(chunk)
             if size > most:
                 response.close()  # the rest is discarded
-                at = f"failed {question.verb} with extender at URL {question.told_url}" if question.body else question
+                at = f"failed {question.verb} with extender at URL {question.safe_url}" if question.body else question
                 raise Unanswered(f"{at}: the response is larger than {most} bytes")
             chunks.append(chunk)
         return b"".join(chunks)
@@ -142,18 +142,18 @@ class Transport:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=CALLS_AT_ONCE, ssl=self._context or True),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
-                auto_decompress=False,  # compression is not requested: a small response must not become a large one
+                auto_decompress=False,  # not requested: a small response must not expand to a large one
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
 
 class Unanswered(ExtenderFailed):
-    """There was no usable response at all."""
+    """There was no usable response."""
 
 
 class Breaker:
-    """Knows when an extender is down, so that most requests fail at once instead of after the timeout."""
+    """A circuit breaker: while an extender is down, most requests fail immediately instead of after a time-out."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.failures = 0
@@ -162,7 +162,7 @@ class Breaker:
         self._last_try = 0.0
 
     def admits(self) -> bool:
-        """Return whether to try: always while it works, otherwise now and then."""
+        """Return whether to try: always while it works, otherwise occasionally."""
         if self.failures < FAILURES_IN_A_ROW:
             return True
         if self._clock() - self._last_try < PAUSE:

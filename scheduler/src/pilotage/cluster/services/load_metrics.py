@@ -16,7 +16,7 @@ NUMBER = re.compile(r"[0-9]+")
 
 
 class LoadCollector:
-    """The latest figures of one source, and what is wrong with them; only `run` and `poll` do I/O."""
+    """The latest figures of one source, and problems with them; only `run` and `poll` do I/O."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class LoadCollector:
         stale_after: float = 300.0,
     ) -> None:
         self.name = name
-        self.loads: Loads = {}  # another object after every answer
+        self.loads: Loads = {}  # a new object after every response
         self.every = every
         self.stale_after = stale_after
         self._source = source
@@ -42,7 +42,7 @@ class LoadCollector:
         self._wake = asyncio.Event()
 
     def trouble(self) -> str:
-        """Return what is wrong now, or ""."""
+        """Return the current problem, or ""."""
         alike = ""
         if self._is_stale():
             old = f"the figures are {self.age():.0f} s old" if self.loads else "no node has figures"
@@ -55,17 +55,17 @@ class LoadCollector:
         return max(0.0, self._clock() - latest)
 
     def is_healthy(self) -> bool:
-        """Return whether the last query succeeded and some node has recent figures."""
+        """Return whether the last query succeeded and any node has recent figures."""
         return not self._failure and not self._is_stale()
 
     def tune(self, every: float, stale_after: float) -> None:
-        """Change the intervals; a wait for the next query starts again."""
+        """Change the intervals, and restart the wait for the next query."""
         if (every, stale_after) != (self.every, self.stale_after):
             self.every, self.stale_after = every, stale_after
             self._wake.set()
 
     async def run(self) -> None:
-        """Query now, and then at intervals."""
+        """Query immediately, then periodically."""
         while True:
             await self.poll()
             self._wake.clear()
@@ -76,13 +76,13 @@ class LoadCollector:
                 continue
 
     async def poll(self) -> None:
-        """Query once; a failure leaves the previous figures, which age."""
+        """Query once; after a failure the previous figures stay until they are too old."""
         nodes = list(self._nodes())
         try:
             reading = await self._source.read(nodes, self._clock())
         except LoadUnavailable as error:
             self._failure = str(error)
-        except Exception as error:  # a bug in one source must not end the queries
+        except Exception as error:  # a bug in one source must not stop the queries
             log.exception("load metrics of %s", self.name)
             self._failure = f"{type(error).__name__}: {error}"
         else:
@@ -106,7 +106,7 @@ class LoadCollector:
         return not self.loads or self.age() > self.stale_after
 
     def _tell(self) -> None:
-        """Log only what has changed; ages and counts change all the time."""
+        """Log only changes, ignoring ages and counts, which change all the time."""
         trouble = self.trouble()
         told = NUMBER.sub("", trouble)
         if told == self._told:

@@ -30,16 +30,16 @@ WATCHER_TIMEOUT = 30.0  # load-watcher may have to query others first
 CPU, MEMORY = "cpu", "memory"
 AVERAGE, DEVIATION = "average", "deviation"
 
-Meaning = tuple[str, str]  # a resource, and whether its average or its deviation
+Meaning = tuple[str, str]  # a resource, and average or deviation
 By = dict[str, float]  # percent, by the node's name
 
 
 class LoadUnavailable(Exception):
-    """A source gave no figures at all; the text says why."""
+    """A source returned no figures; the message says why."""
 
 
 class Reading(NamedTuple):
-    """What a source returned, and what was wrong with parts of it."""
+    """The figures of a source, and problems with parts of them."""
 
     loads: dict[str, NodeLoad]
     complaints: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Provider(StrEnum):
 
 @dataclass(frozen=True)
 class SourceSettings:
-    """Which source; plugins with equal settings share one."""
+    """The settings of a source; plugins with equal settings share one."""
 
     provider: Provider
     address: str = ""
@@ -63,7 +63,7 @@ class SourceSettings:
     token_file: str = ""
     user_files: tuple[str, str] = ("", "")  # with the name and the password
     ca_file: str = ""
-    directory: str | None = None  # files are read only there, wherever links lead; None: everywhere
+    directory: str | None = None  # files are only read below it, after resolving links; None: everywhere
     insecure: bool = False
     instance_label: str = "instance"
     instance_is: str = ""
@@ -82,20 +82,20 @@ class LoadSource(Protocol):
     """A source of figures."""
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
-        """Return figures of these nodes, measured until now at the latest; LoadUnavailable if there are none."""
+        """Return figures of these nodes, measured before now; LoadUnavailable if there are none."""
 
     async def close(self) -> None:
         """Close all connections."""
 
 
 class MetricsApi:
-    """The metrics API of the cluster, which has current usage and no deviations."""
+    """The metrics API of the cluster, which has current usage without deviations."""
 
     def __init__(self, api: GetApi) -> None:
         self._api = api
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
-        """Return use by capacity."""
+        """Return usage relative to capacity."""
         try:
             found, bad = read_node_metrics(await self._api.get(NODE_METRICS, timeout=TIMEOUT))
         except ApiError as error:
@@ -110,7 +110,7 @@ class MetricsApi:
         return Reading(loads, _told(("cannot be read", bad)))
 
     async def close(self) -> None:
-        """Leave the client to its owner."""
+        """Do nothing: the client belongs to its owner."""
 
 
 class LoadWatcher:
@@ -120,7 +120,7 @@ class LoadWatcher:
         self._transport = transport
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
-        """Return what it has measured of existing nodes."""
+        """Return the measurements of existing nodes."""
         try:
             loads, bad = read_watched(await self._transport.get("watcher", {}, {}), now)
         except (ExtenderFailed, Malformed) as error:
@@ -136,7 +136,7 @@ class LoadWatcher:
 
 
 class Prometheus:
-    """A server that gets one query for each figure; one that fails does not affect the others."""
+    """A Prometheus server, with one query per figure; a failed query does not affect the others."""
 
     def __init__(self, settings: SourceSettings, transport: "Transport") -> None:
         self._settings = settings
@@ -164,7 +164,7 @@ class Prometheus:
         await self._transport.close()
 
     async def _ask(self, query: str, headers: Mapping[str, str], names: InstanceNames) -> tuple[By, str]:
-        """Return percent by node, and what was wrong."""
+        """Return percentages by node, and problems."""
         try:
             samples, bad = read_vector(await self._transport.get("api/v1/query", {"query": query}, headers))
         except (ExtenderFailed, Malformed) as error:
@@ -216,11 +216,11 @@ class Unusable:
 
 
 def source_of(settings: SourceSettings, api: GetApi) -> LoadSource:
-    """Return a source; LoadUnavailable if what it must trust cannot be read."""
+    """Return a source; LoadUnavailable if its CA cannot be read."""
     if settings.provider is Provider.METRICS_API:
         return MetricsApi(api)
     timeout = WATCHER_TIMEOUT if settings.provider is Provider.LOAD_WATCHER else TIMEOUT
-    from pilotage.cluster.services.extender_transport import Transport  # aiohttp, which few schedulers need, is large
+    from pilotage.cluster.services.extender_transport import Transport  # aiohttp is large, and rarely needed
 
     transport = Transport(settings.address, timeout, _context(settings))
     return LoadWatcher(transport) if settings.provider is Provider.LOAD_WATCHER else Prometheus(settings, transport)
@@ -237,7 +237,7 @@ def _context(settings: SourceSettings) -> ssl.SSLContext | None:
 
 
 def _combined(found: Mapping[Meaning, By], now: float) -> dict[str, NodeLoad]:
-    """Return loads of all nodes with an average; a deviation alone says nothing."""
+    """Return the loads of all nodes with an average; a deviation alone is useless."""
 
     def load(resource: str, name: str) -> ResourceLoad | None:
         average = found.get((resource, AVERAGE), {}).get(name)

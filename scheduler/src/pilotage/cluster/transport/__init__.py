@@ -1,1 +1,1 @@
-"""Requests and answers: HTTP, TLS, connections, flow control."""
+"""HTTP requests and responses, TLS, connections, and flow control."""

@@ -1,9 +1,9 @@
-"""What writers need from an API client."""
+"""The interface of the API client for writers."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-# Called when a request has its connection, right before its first byte: it may have waited for long.
+# Called when a request has a connection, right before its first byte, since it may have waited for long.
 MaySend: TypeAlias = Callable[[], bool]
 
 
@@ -24,7 +24,7 @@ class Api(Protocol):
 
 
 class CautiousApi(Protocol):
-    """Requests that are not sent, and raise Withheld, if `may_send` says no at the last moment."""
+    """Requests that are not sent, and raise Withheld, if `may_send` returns False right before sending."""
 
     async def get(self, path: str) -> bytes:
         """Return an object."""

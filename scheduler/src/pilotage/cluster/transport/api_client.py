@@ -1,6 +1,6 @@
-"""Requests to the Kubernetes API: rate-limited, on keep-alive connections, and with three distinct ways to fail."""
+"""Requests to the Kubernetes API: rate-limited, on keep-alive connections, and with three distinct kinds of failure."""
 
-# ruff: noqa: ASYNC109 - a caller that cancels would not know whether the request was sent
+# ruff: noqa: ASYNC109 - after a cancellation the caller would not know whether the request was sent
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -32,7 +32,7 @@ _HEADER = re.compile(r"[ -~]*")
 
 
 class _Request(NamedTuple):
-    """What is asked, as whom will be seen."""
+    """A request, without credentials."""
 
     verb: str
     target: str
@@ -42,11 +42,11 @@ class _Request(NamedTuple):
 
 
 class ApiClient:
-    """A client of one API server as one user; its methods return the body of a successful answer.
+    """A client of one API server as one user; its methods return the body of a successful response.
 
-    They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
-    nobody knows), and with Withheld where `may_send` said no. With `qps` 0 there is no limit on the rate. `timeout` is
-    for the server; waiting for a free connection may take as long again before.
+    They fail with ApiError (the server returned an error), Unreachable (nothing was sent), OutcomeUnknown (it was sent,
+    without a complete response), or Withheld (`may_send` returned False). `qps` 0 means no rate limit. `timeout` is for
+    the server; waiting for a free connection before may take as long again.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class ApiClient:
     async def stream(
         self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a streaming response, and yield its bytes as they arrive; `timeout` is for its beginning only.
+        """Open a streaming response, and yield its bytes as they arrive; `timeout` only applies to its start.
 
-        The iteration ends when the server ends the response, and fails with OutcomeUnknown when it breaks off.
+        The iteration ends with the response, and fails with OutcomeUnknown if the connection breaks.
         """
         stream = await self._open_stream(_target(path, query), timeout or self._timeout)
         try:
@@ -114,7 +114,7 @@ class ApiClient:
             await stream.close()
 
     async def close(self) -> None:
-        """Drop the connections; requests in flight fail."""
+        """Close the connections; requests in flight fail."""
         await self._pool.close()
 
     async def _answer(self, request: _Request, timeout: float | None) -> bytes:
@@ -122,7 +122,7 @@ class ApiClient:
             await self._bucket.take()
         started, code = monotonic(), "<error>"
         try:
-            answer = await self._ask_as_known(request, timeout or self._timeout)
+            answer = await self._ask_with_credentials(request, timeout or self._timeout)
             code = str(answer.status)
         finally:
             self._tell(request.verb, code, started)
@@ -130,7 +130,7 @@ class ApiClient:
             raise api_error(answer.status, answer.body, answer.retry_after)
         return answer.body
 
-    async def _ask_as_known(self, request: _Request, seconds: float) -> Answer:
+    async def _ask_with_credentials(self, request: _Request, seconds: float) -> Answer:
         if self._access.is_stale:
             await self._renew(None)
         identity = self._access.identity
@@ -148,7 +148,7 @@ class ApiClient:
         try:
             return await self._exchange(connection, message, deadline, request.may_send)
         except KeptConnectionClosed:
-            # Most likely because of its age. Still, only requests that change nothing may be sent twice.
+            # Most likely because of its age. Still, only requests without side effects may be sent twice.
             if request.verb != "GET":
                 raise
         connection, _ = await self._pool.take(deadline - monotonic(), fresh=True)
@@ -159,10 +159,10 @@ class ApiClient:
     ) -> Answer:
         try:
             if may_send is not None and not may_send():
-                raise Withheld("it was no longer wanted when a connection became available")
+                raise Withheld("it was withdrawn before a connection became available")
             return await connection.exchange(message, seconds=deadline - monotonic(), largest=self._largest)
         finally:
-            self._pool.give_back(connection)
+            self._pool.release(connection)
 
     async def _open_stream(self, target: str, seconds: float) -> HttpStream:
         if self._bucket is not None:
@@ -229,7 +229,7 @@ def _fixed_headers(access: Access, agent: str) -> str:
     if not _HEADER.fullmatch(agent):
         raise ValueError(f"{agent!r} is not a valid User-Agent")
     host = f"[{access.host}]" if ":" in access.host else access.host
-    # Compression would cost us more than the network.
+    # Compression would cost more CPU than it saves on the network.
     accepted = "Accept: application/json\r\nAccept-Encoding: identity\r\n"
     acting = "".join(f"{name}: {value}\r\n" for name, value in access.acting_as)
     return f"Host: {host}:{access.port}\r\nUser-Agent: {agent}\r\n{accepted}{acting}"

@@ -1,4 +1,4 @@
-"""What can go wrong between us and an API server, by what it means for the caller."""
+"""Errors of requests to an API server, by their meaning for the caller."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ class Unreachable(Exception):
 
 
 class Withheld(Exception):
-    """The request was not sent: when it could be sent, it was no longer wanted."""
+    """The request was not sent: it was withdrawn before a connection became available."""
 
 
 class OutcomeUnknown(Exception):
@@ -20,7 +20,7 @@ class OutcomeUnknown(Exception):
 
 
 class KeptConnectionClosed(OutcomeUnknown):
-    """A kept connection was closed after the request and before the first byte of an answer."""
+    """A keep-alive connection was closed after the request and before the first byte of a response."""
 
 
 class ApiError(Exception):

@@ -1,4 +1,4 @@
-"""Requests to the API server that a kubeconfig names, without a program beside us."""
+"""Requests to the API server of a kubeconfig, with our own client."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class ByKubeconfig:
-    """Carries requests as our own client does."""
+    """Sends requests with our own client."""
 
     def __init__(self, way: Way, agent: str) -> None:
         self._access = find(way.kubeconfig, context=way.context, user=way.user, groups=way.groups)
@@ -24,24 +24,24 @@ class ByKubeconfig:
         return self._access.namespace
 
     async def get(self, path: str, query: Mapping[str, str] = _NOTHING) -> bytes:
-        """Read what is at a path."""
+        """Read the object at a path."""
         try:
             return await self._api.get(path, query)
         except (ApiError, Unreachable, OutcomeUnknown) as error:
-            raise self._meant(error) from error
+            raise self._not_reached(error) from error
 
     async def post(self, path: str, body: bytes) -> bytes:
         """Send a document."""
         try:
             return await self._api.post(path, body)
         except (ApiError, Unreachable, OutcomeUnknown) as error:
-            raise self._meant(error) from error
+            raise self._not_reached(error) from error
 
     async def close(self) -> None:
-        """Give up all connections."""
+        """Close all connections."""
         await self._api.close()
 
-    def _meant(self, error: Exception) -> Exception:
+    def _not_reached(self, error: Exception) -> Exception:
         if isinstance(error, ApiError):
             return Refused(error.status, error.message)
         return NoCluster(no_response(self._access.server, error))

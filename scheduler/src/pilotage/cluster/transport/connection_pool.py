@@ -1,4 +1,4 @@
-"""A bounded number of connections to one server: kept while they are used, dropped when they are not."""
+"""A pool of connections to one server, limited in number; idle ones are closed."""
 
 import asyncio
 from collections import deque
@@ -6,12 +6,12 @@ from collections import deque
 from pilotage.cluster.transport.api_errors import Unreachable
 from pilotage.cluster.transport.http_connection import Endpoint, HttpConnection, connect
 
-# Less than the 90 seconds after which an API server drops it: a request must not meet a connection that is closing.
+# Less than the 90 seconds after which an API server closes it: a request must not use a closing connection.
 LONGEST_IDLE = 60.0
 
 
 class ConnectionPool:
-    """Lends connections, one borrower each; the most recently used one first, so that idle ones can be closed."""
+    """Lends each connection to one borrower, the most recently used one first, so that idle ones can be closed."""
 
     def __init__(self, endpoint: Endpoint, size: int) -> None:
         self._endpoint = endpoint
@@ -24,8 +24,8 @@ class ConnectionPool:
     async def take(self, seconds: float, *, fresh: bool = False) -> tuple[HttpConnection, float]:
         """Lend a connection that is ready for a request, and return how many seconds are left for it.
 
-        The time restarts once it is our turn: a request that is sent with little time left is given up before it can be
-        answered, and has its effect all the same. Unreachable when there is no connection in time.
+        The time restarts at our turn: a request sent with little time left would time out before its response, although
+        it takes effect. Unreachable if there is no connection in time.
         """
         loop = asyncio.get_running_loop()
         await self._take_turn(seconds)
@@ -39,8 +39,8 @@ class ConnectionPool:
             raise
         return connection, deadline - loop.time()
 
-    def give_back(self, connection: HttpConnection) -> None:
-        """Take a connection back, to be kept if it is still good."""
+    def release(self, connection: HttpConnection) -> None:
+        """Return a connection to the pool, which keeps it if it is still usable."""
         self._turns.release()
         if self._none_left is not None:
             connection.abort()
@@ -52,7 +52,7 @@ class ConnectionPool:
                 self._sweeping = loop.call_later(LONGEST_IDLE, self._sweep)
 
     async def close(self) -> None:
-        """Drop every connection and lend none any more."""
+        """Close every connection, and lend none any more."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         if self._none_left is None:
@@ -82,7 +82,7 @@ class ConnectionPool:
         return None
 
     def _is_current(self, connection: HttpConnection) -> bool:
-        # After a change of the client certificate we would still use the old one there.
+        # After a change of the client certificate, this connection would still use the old one.
         return connection.tls is self._endpoint.tls
 
     async def _connect(self, seconds: float) -> HttpConnection:
@@ -91,7 +91,7 @@ class ConnectionPool:
         tls = self._endpoint.tls
         connection = await connect(self._endpoint, lambda: HttpConnection(tls, self._forget), seconds)
         if not connection.is_usable:
-            raise Unreachable("the server closed the connection at once")
+            raise Unreachable("the server closed the connection immediately")
         self._all.add(connection)
         if self._none_left is not None:
             connection.abort()

@@ -15,7 +15,7 @@ class TokenBucket:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def take(self) -> None:
-        """Wait until one more request may be sent; without a limit (0 per second) that is at once."""
+        """Wait until another request may be sent; without a limit (0 per second), return immediately."""
         if self._qps <= 0:
             return
         loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class TokenBucket:
             raise
 
     def _wake_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        # At least a microsecond: a rounding remainder would otherwise loop forever.
+        # At least a microsecond: otherwise a rounding error would loop forever.
         loop.call_later(max(1e-6, (1 - self._tokens) / self._qps), self._wake, loop)
 
     def _wake(self, loop: asyncio.AbstractEventLoop) -> None:

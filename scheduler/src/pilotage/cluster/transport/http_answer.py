@@ -1,19 +1,19 @@
-"""HTTP/1.1 responses as they arrive: httptools parses them, and further checks are here."""
+"""Parses HTTP/1.1 responses as they arrive, with httptools and further checks."""
 
 from httptools import HttpParserError, HttpResponseParser
 
 LARGEST_HEAD = 32 << 10  # bytes; also of trailers, and of a line between two chunks
-_FRAME_OF_PIECE = 4 << 10  # bytes beside each piece of a body
+_FRAME_OF_PIECE = 4 << 10  # bytes of framing for each piece of a body
 _LARGEST_LENGTH = 10**15
 _MOST_INTERIM = 10
 _LONGEST_DELAY = 6  # digits
 
-# The only headers that matter here; httptools handles "connection".
+# The only relevant headers; httptools handles "connection".
 _READ = frozenset({b"content-length", b"transfer-encoding", b"content-encoding", b"retry-after"})
 
 
 class Irregular(Exception):
-    """The bytes are not a response that we accept; the connection can no longer be trusted."""
+    """The bytes are not an acceptable response; the connection can no longer be used."""
 
 
 class AnswerParser:
@@ -41,7 +41,7 @@ class AnswerParser:
 
     def expect(self, largest: int | None) -> None:
         """Start the next response, once the previous one is complete."""
-        self.status = 0  # 0: not known yet
+        self.status = 0  # 0: unknown yet
         self.retry_after: float | None = None
         self.keeps_open = True
         self.pieces: list[bytes] = []
@@ -55,11 +55,11 @@ class AnswerParser:
         self._fields: dict[bytes, bytes] = {}
 
     def close(self) -> None:
-        """Stop parsing, and break the reference cycle, which only a garbage collection would find."""
+        """Stop parsing, and break the reference cycle, which only garbage collection would free."""
         del self._parser
 
     def feed(self, data: bytes) -> None:
-        """Parse the next bytes, however they were split; Irregular if they are invalid."""
+        """Parse the next bytes, split anywhere; Irregular if they are invalid."""
         self.has_begun = True
         pieces, counted = len(self.pieces), self._counted
         try:
@@ -67,7 +67,7 @@ class AnswerParser:
         except HttpParserError as error:
             if not self.is_complete:
                 raise self._refusal(error) from None
-            # Nothing more was requested: what follows belongs to nothing.
+            # No further response was requested.
             self.keeps_open = False
             return
         pieces = len(self.pieces) - pieces
@@ -79,7 +79,7 @@ class AnswerParser:
             self._frame = 0
 
     def taken(self) -> bytes:
-        """Return the parts that have arrived, and keep nothing of them."""
+        """Return the parts that have arrived, and clear the buffer."""
         data = b"".join(self.pieces)
         self.pieces.clear()
         return data
@@ -96,15 +96,15 @@ class AnswerParser:
         what = "a chunk is malformed" if self.status else "this is not an HTTP/1.1 response"
         return Irregular(f"{what}: {error}")
 
-    # Called by httptools. Whatever is raised here ends the parsing, and becomes the context of its error.
+    # Called by httptools. An exception here ends the parsing, and becomes the context of its error.
 
     def on_message_begin(self) -> None:
         """Accept a response, if one is expected."""
         if self.is_complete:
-            raise Irregular("there is an unexpected second response")
+            raise Irregular("an unexpected second response arrived")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header that matters; trailers do not."""
+        """Keep a relevant header; trailers are ignored."""
         name = name.lower()
         if name not in _READ or self.status:
             return
@@ -140,7 +140,7 @@ class AnswerParser:
         if status == 101:
             raise Irregular("101 was not requested")
         if self._interim > _MOST_INTERIM:
-            raise Irregular(f"the response begins with {status} over and over")
+            raise Irregular(f"the response starts with too many {status} responses")
 
     def _read_fields(self, fields: dict[bytes, bytes]) -> None:
         if fields.get(b"content-encoding", b"identity") != b"identity":
@@ -150,7 +150,7 @@ class AnswerParser:
             self.retry_after = float(seconds)
         length, coding = fields.get(b"content-length"), fields.get(b"transfer-encoding")
         if coding is not None and (coding != b"chunked" or self._parser.get_http_version() == "1.0"):
-            raise Irregular("the length of the body is unclear")
+            raise Irregular("the length of the body is ambiguous")
         if self.status in {204, 304}:
             return
         if length is not None:

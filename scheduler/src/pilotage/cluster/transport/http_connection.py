@@ -1,4 +1,4 @@
-"""One keep-alive connection to a server: opened, used for one request at a time, and closed after any irregularity."""
+"""A keep-alive connection to a server, used for one request at a time, and closed after any irregularity."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ ConnectionT = TypeVar("ConnectionT", bound=asyncio.Protocol)
 
 
 class Endpoint(Protocol):
-    """Where to connect to; without TLS the connection is plain."""
+    """The address to connect to; without TLS the connection is plain HTTP."""
 
     @property
     def host(self) -> str:
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 async def connect(endpoint: Endpoint, make: Callable[[], ConnectionT], seconds: float) -> ConnectionT:
-    """Open a connection; Unreachable says why that failed."""
+    """Open a connection; Unreachable if that fails."""
     connection, where = make(), f"{endpoint.host} port {endpoint.port}"
     reach = partial(asyncio.get_running_loop().create_connection, host=endpoint.host, port=endpoint.port)
     limit = min(seconds, LONGEST_CONNECTING)
@@ -86,7 +86,7 @@ class HttpConnection(asyncio.Protocol):
     """A connection for requests with short responses."""
 
     def __init__(self, tls: ssl.SSLContext | None, lost: Callable[["HttpConnection"], None]) -> None:
-        self.tls = tls  # what it was made with
+        self.tls = tls  # the settings that it was created with
         self.is_usable = False
         self.exchanges = 0
         self.idle_since = 0.0
@@ -95,10 +95,10 @@ class HttpConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser = AnswerParser(0)
-        self._waiter: asyncio.Future[Answer] | None = None  # until the response is complete, or never will be
+        self._waiter: asyncio.Future[Answer] | None = None  # until the response is complete or has failed
 
     async def exchange(self, request: bytes, *, seconds: float, largest: int) -> Answer:
-        """Send a request and return its response; OutcomeUnknown if none is complete in time."""
+        """Send a request and return its response; OutcomeUnknown without a complete response in time."""
         assert self._transport is not None
         assert self._waiter is None
         self._transport.write(request)
@@ -117,7 +117,7 @@ class HttpConnection(asyncio.Protocol):
             self.exchanges += 1
 
     def is_quiet(self) -> bool:
-        """Whether nothing has arrived since the last response, not even an end that the loop has not seen yet."""
+        """Whether nothing has arrived since the last response, not even an unprocessed end of the stream."""
         return not self._probe.poll(0)
 
     def abort(self) -> None:
@@ -149,13 +149,13 @@ class HttpConnection(asyncio.Protocol):
             self._finish()
 
     def eof_received(self) -> None:
-        """Record that the server sends no more."""
+        """Record the end of the stream."""
         self.is_usable = False
         if self._waiter is not None and self._parser.end():
             self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Record that the connection is gone."""
+        """Record that the connection is closed."""
         if self._waiter is not None:
             reason = f" ({exc})" if exc else ""
             when = "in the middle of the response" if self._parser.has_begun else "before a response came"
@@ -172,7 +172,7 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(Answer(parser.status, parser.taken(), parser.retry_after))
-        # Until the next request every byte is one too many.
+        # Until the next request every byte is unexpected.
         self._waiter = None
 
     def _expire(self, seconds: float) -> None:

@@ -5,7 +5,7 @@ import asyncio
 from pilotage.cluster.transport.api_errors import OutcomeUnknown
 from pilotage.cluster.transport.http_answer import AnswerParser, Irregular
 
-MOST_WAITING = 1 << 20  # unread bytes in the buffer, before the server has to wait
+MOST_WAITING = 1 << 20  # unread bytes in the buffer until the server must wait
 
 
 class HttpStream(asyncio.Protocol):
@@ -23,11 +23,11 @@ class HttpStream(asyncio.Protocol):
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds to wait before the next request, if the server named any."""
+        """The seconds to wait before the next request, if the server specified any."""
         return self._parser.retry_after
 
     async def begin(self, request: bytes, seconds: float) -> int:
-        """Send the request and return the status of its response; OutcomeUnknown if there is none in time."""
+        """Send the request and return the status of its response; OutcomeUnknown without a response in time."""
         assert self._transport is not None
         self._transport.write(request)
         try:
@@ -39,7 +39,7 @@ class HttpStream(asyncio.Protocol):
         return self._parser.status
 
     async def read(self, most: int, seconds: float) -> bytes:
-        """Return the rest, up to a size and a time limit: the text of an error."""
+        """Return the rest, limited in size and time: the text of an error."""
         pieces: list[bytes] = []
         try:
             async with asyncio.timeout(seconds):
@@ -48,14 +48,14 @@ class HttpStream(asyncio.Protocol):
                     if sum(map(len, pieces)) >= most:
                         break
         except (TimeoutError, OutcomeUnknown):
-            pass  # The status is known, and is what matters; the text only explains it.
+            pass  # the status is known; the text is optional
         return b"".join(pieces)[:most]
 
     def __aiter__(self) -> "HttpStream":
         return self
 
     async def __anext__(self) -> bytes:
-        """Return the bytes that have arrived since; OutcomeUnknown if the response breaks off."""
+        """Return the newly arrived bytes; OutcomeUnknown if the connection breaks."""
         parser = self._parser
         while not parser.pieces:
             if parser.is_complete:
@@ -88,7 +88,7 @@ class HttpStream(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Buffer bytes, and let the server wait when there are too many."""
+        """Buffer bytes, and pause the server if there are too many."""
         if self._failure is not None or self._parser.is_complete:
             return
         try:
@@ -103,12 +103,12 @@ class HttpStream(asyncio.Protocol):
         self._tell()
 
     def eof_received(self) -> None:
-        """Record that the server sends no more."""
+        """Record the end of the stream."""
         if self._parser.end():
             self._tell()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Record that the connection is gone."""
+        """Record that the connection is closed."""
         if not self._gone.done():
             self._gone.set_result(None)
         if self._failure is None and not self._parser.is_complete:

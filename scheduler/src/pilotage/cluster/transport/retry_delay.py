@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt, so that clients do not overwhelm a server in trouble."""
+"""Delays between attempts, so that clients do not overwhelm a failing server."""
 
 import random
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 
 FIRST, LONGEST = 0.8, 30.0  # seconds
-HEALTHY = 120.0  # seconds without trouble, after which the delay starts over
+HEALTHY = 120.0  # seconds without a failure, after which the delay starts over
 
 
 class RetryDelay:
@@ -21,7 +21,7 @@ class RetryDelay:
         self._over = -inf  # when the last wait ended
 
     def next(self) -> float:
-        """Return the seconds to wait now."""
+        """Return the seconds to wait."""
         now = self._clock()
         if now - self._over >= HEALTHY:
             self._step = self._first

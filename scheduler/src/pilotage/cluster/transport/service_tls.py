@@ -28,13 +28,13 @@ class TLS:
 
 
 class BadTLS(ValueError):
-    """Certificates of an extender that cannot be used; the text says which."""
+    """Unusable certificates of an extender; the message says which."""
 
 
 def tls_context(url: str, tls: TLS, *, enable_https: bool, directory: str | None = None) -> ssl.SSLContext:
-    """Return the TLS context for an extender; as upstream, `enableHTTPS` without a CA trusts any certificate.
+    """Return the TLS context for an extender; as in kube-scheduler, `enableHTTPS` without a CA trusts any certificate.
 
-    If there is a directory, files are read only there.
+    With a directory, files are only read below it.
     """
     url = without_password(url)
     try:
@@ -47,14 +47,14 @@ def tls_context(url: str, tls: TLS, *, enable_https: bool, directory: str | None
     except (OSError, ValueError) as error:
         raise BadTLS(f"the TLS configuration of extender {url} cannot be used: {error}") from error
     if tls.insecure or (enable_https and not (tls.ca_data or tls.ca_file)):
-        log.warning("anybody can pose as extender %s: without a CA its certificate is not checked", url)
+        log.warning("the certificate of extender %s is not verified: without a CA any server can impersonate it", url)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
 
 
 def _with_data(tls: TLS, directory: str) -> TLS:
-    """Return the same with the content of its files."""
+    """Return a copy with the content of its files."""
 
     def data(given: bytes, path: str, inside: str = directory) -> bytes:
         return given if given or not path else read_credential(path, inside)
@@ -70,7 +70,7 @@ def _with_data(tls: TLS, directory: str) -> TLS:
 def _show_certificate(context: ssl.SSLContext, tls: TLS) -> None:
     if not (tls.cert_data or tls.cert_file):
         return
-    with tempfile.TemporaryDirectory() as folder:  # which nobody else can read; OpenSSL takes files only
+    with tempfile.TemporaryDirectory() as folder:  # private; OpenSSL only reads files
         context.load_cert_chain(
             _as_file(Path(folder, "cert"), tls.cert_data) or tls.cert_file,
             _as_file(Path(folder, "key"), tls.key_data) or tls.key_file or None,

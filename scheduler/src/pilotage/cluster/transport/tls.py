@@ -9,7 +9,7 @@ from pilotage.cluster.transport.api_errors import NoAccess
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The trusted CAs (none: the system's), and the name that a certificate must contain."""
+    """The trusted CAs (by default the system's), and the name that a certificate must contain."""
 
     authorities: bytes = b""
     server_name: str = ""
@@ -17,7 +17,7 @@ class Trust:
 
 
 def tls_context(trust: Trust, certificate: bytes = b"") -> ssl.SSLContext:
-    """Create the TLS context; the certificate, if there is one, is followed by its private key."""
+    """Create the TLS context; a client certificate is followed by its private key."""
     context = _verifying(trust.authorities)
     if trust.is_insecure:
         context.check_hostname = False
@@ -35,20 +35,20 @@ def _verifying(authorities: bytes) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError) as error:
         problem = "the certificate authority contains no PEM certificates"
         raise NoAccess(f"{problem}; use the file that begins with -----BEGIN CERTIFICATE-----") from error
-    # As every Go client of Kubernetes: CAs of clusters often lack what the strict rules require, and
-    # one that is trusted need not be a root.
+    # Like every Go client of Kubernetes: CAs of clusters often violate the strict rules, and a trusted CA need not be
+    # a root.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     return context
 
 
 def _show(context: ssl.SSLContext, certificate: bytes) -> None:
-    # OpenSSL takes files only; this one is private and deleted at once.
+    # OpenSSL only reads files; this one is private and deleted immediately.
     try:
         with tempfile.NamedTemporaryFile(prefix="pilotage-") as file:
             file.write(certificate)
             file.flush()
-            # Without a password given here OpenSSL would ask for one on the terminal.
+            # Without a password argument OpenSSL would prompt on the terminal.
             context.load_cert_chain(file.name, password="")
     except (ssl.SSLError, ValueError) as error:
         problem = "the client certificate and its key cannot be used"

@@ -1,4 +1,4 @@
-"""One ConfigMap, followed by its name."""
+"""The resource of a single ConfigMap, watched by its name."""
 
 from msgspec import Struct
 
@@ -7,14 +7,14 @@ from pilotage.model.metadata import Metadata
 
 
 class ConfigMap(Struct, gc=False, rename="camel"):
-    """A ConfigMap, without what is binary."""
+    """A ConfigMap, without binary data."""
 
     metadata: Metadata
     data: dict[str, str] = {}
 
 
 def config_map_resource(namespace: str, name: str) -> ApiResource[ConfigMap]:
-    """Return how this one ConfigMap is listed and watched; a role may allow no more than that."""
+    """Return the resource of this ConfigMap; a role may allow only this one name."""
     return ApiResource(
         "", "v1", "configmaps", ConfigMap, lambda given: given, f"metadata.name={name}", namespace=namespace
     )

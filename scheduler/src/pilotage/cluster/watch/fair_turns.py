@@ -1,4 +1,4 @@
-"""A few at once, and the others in turn by owner."""
+"""A fair semaphore by owner."""
 
 import asyncio
 from collections import deque
@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 
 
 class FairTurns:
-    """A fair semaphore: an owner with thousands of waiters delays one with few by one turn each."""
+    """A semaphore with round-robin by owner: an owner with thousands of waiters delays others by one turn each."""
 
     def __init__(self, most: int) -> None:
         self._free = most
-        self._lines: dict[str, deque[asyncio.Future[None]]] = {}  # by owner; the first one's turn is next
+        self._lines: dict[str, deque[asyncio.Future[None]]] = {}  # by owner; the first one is next
 
     @asynccontextmanager
     async def of(self, owner: str) -> AsyncIterator[None]:
-        """Wait for a turn, and have it while the block lasts."""
+        """Wait for a turn, and hold it during the block."""
         await self._take(owner)
         try:
             yield

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 UNKNOWN = -1
 LONGEST_VERSION = 39  # digits, as many as 128 bits have
-MOST_PASSED = 4096  # deletions to remember; late events of an object come soon after its deletion, or never
+MOST_PASSED = 4096  # remembered deletions; late events of an object arrive soon after its deletion
 
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
@@ -31,26 +31,26 @@ class Sink(Protocol[T_contra]):
         """Handle a deletion; the object is its last known state."""
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Handle an object that cannot be decoded; its last known state was deleted first, or still counts."""
+        """Handle an object that cannot be decoded; its last known state was either deleted before, or stays valid."""
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Handle the deletion of an object that could not be decoded; one that is decodable again is just added."""
+        """Handle the deletion of an undecodable object; one that becomes decodable is just added."""
 
 
 def version_number(version: str) -> int:
-    """Return a resource version as a number that can be compared, or UNKNOWN."""
+    """Return a resource version as a comparable number, or UNKNOWN."""
     if len(version) <= LONGEST_VERSION and version.isdecimal() and version.isascii():
         return int(version)
     return UNKNOWN
 
 
 def key_of(metadata: Metadata | ObjectIdentity) -> str:
-    """Return namespace/name, or the name of what is in no namespace."""
+    """Return namespace/name, or the name of a cluster-scoped object."""
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
 class KnownObjects(Generic[T]):
-    """Keeps the newest state of each object, however often and in whatever order events arrive.
+    """Keeps the newest state of each object, even if events are repeated or out of order.
 
     Resource versions say which of two states is newer. If one of them is not a number, the later event wins.
     """
@@ -58,15 +58,15 @@ class KnownObjects(Generic[T]):
     def __init__(self, sink: Sink[T] | None = None, outlasts: Callable[[T], bool] = lambda _: False) -> None:
         self.objects: dict[str, T] = {}
         self.undecodable: dict[str, UndecodableObject] = {}
-        self.duplicates = 0  # events that were no news
+        self.duplicates = 0  # events without a change
         self.sink_errors = 0
         self._sink = sink
-        self._outlasts = outlasts  # whether the last state that was understood counts beyond that
-        self._listed = UNKNOWN  # nothing up to this version is news
+        self._outlasts = outlasts  # whether the last decodable state stays valid while the object is undecodable
+        self._listed = UNKNOWN  # events up to this version are old
         self._passed: dict[str, int] = {}  # the version at which an object was deleted, or could not be decoded
 
     def put(self, new: T) -> bool:
-        """Set the current state of an object; False if it is no news."""
+        """Set the current state of an object; False if the event is old."""
         metadata = new.metadata
         key = key_of(metadata)
         old = self.objects.get(key)
@@ -79,7 +79,7 @@ class KnownObjects(Generic[T]):
         return True
 
     def remove(self, gone: ObjectIdentity) -> bool:
-        """Remove an object; False if that is no news."""
+        """Remove an object; False if the event is old."""
         key = key_of(gone)
         old = self.objects.get(key)
         broken = self.undecodable.get(key)
@@ -89,11 +89,11 @@ class KnownObjects(Generic[T]):
             return False
         self._depart(key, old, gone.resource_version)
         if broken is not None:
-            self._tell_vanished(broken)
+            self._notify_vanished(broken)
         return True
 
     def lose(self, broken: UndecodableObject) -> bool:
-        """Record a state that cannot be decoded; False if it is no news."""
+        """Record an undecodable state; False if the event is old."""
         key = key_of(broken.metadata)
         old = self.objects.get(key)
         if not self._is_news(key, old, broken.metadata.resource_version):
@@ -107,9 +107,9 @@ class KnownObjects(Generic[T]):
         return True
 
     async def replace(self, listed: "KnownObjects[T]", version: str) -> None:
-        """Replace everything by a list at a version, and report only differences, deletions last.
+        """Replace all objects by a list at a version, and report only the differences, deletions last.
 
-        A reader in between sees too much rather than too little, so that nothing used looks free.
+        A reader in between sees too many objects rather than too few, so that nothing in use looks free.
         """
         self._listed = version_number(version)
         self._passed.clear()
@@ -135,7 +135,7 @@ class KnownObjects(Generic[T]):
             if turn.step():
                 await turn.give_way()
         for key in self.undecodable.keys() - listed.undecodable.keys():
-            self._tell_vanished(self.undecodable.pop(key))
+            self._notify_vanished(self.undecodable.pop(key))
 
     def _is_news(self, key: str, old: T | None, version: str) -> bool:
         number = version_number(version)
@@ -152,12 +152,12 @@ class KnownObjects(Generic[T]):
         if self._sink is None:
             return
         if old is None:
-            self._tell(self._sink.added, new)
+            self._notify(self._sink.added, new)
         elif old.metadata.uid == new.metadata.uid:
-            self._tell(self._sink.updated, old, new)
+            self._notify(self._sink.updated, old, new)
         else:
-            self._tell(self._sink.deleted, old)
-            self._tell(self._sink.added, new)
+            self._notify(self._sink.deleted, old)
+            self._notify(self._sink.added, new)
 
     def _depart(self, key: str, old: T | None, version: str) -> None:
         self.undecodable.pop(key, None)
@@ -165,7 +165,7 @@ class KnownObjects(Generic[T]):
         if old is not None:
             del self.objects[key]
             if self._sink is not None:
-                self._tell(self._sink.deleted, old)
+                self._notify(self._sink.deleted, old)
 
     def _pass(self, key: str, version: str) -> None:
         number = version_number(version)
@@ -177,13 +177,13 @@ class KnownObjects(Generic[T]):
     def _note(self, key: str, broken: UndecodableObject) -> None:
         self.undecodable[key] = broken
         if self._sink is not None:
-            self._tell(self._sink.undecodable, broken.metadata, broken.reason)
+            self._notify(self._sink.undecodable, broken.metadata, broken.reason)
 
-    def _tell_vanished(self, broken: UndecodableObject) -> None:
+    def _notify_vanished(self, broken: UndecodableObject) -> None:
         if self._sink is not None:
-            self._tell(self._sink.vanished, broken.metadata)
+            self._notify(self._sink.vanished, broken.metadata)
 
-    def _tell(self, say: Callable[..., None], *what: Any) -> None:
+    def _notify(self, say: Callable[..., None], *what: Any) -> None:
         try:
             say(*what)
         except Exception:
@@ -196,9 +196,9 @@ def _same_state(one: Metadata | ObjectIdentity, other: Metadata | ObjectIdentity
 
 
 def _ends(gone: ObjectIdentity, last: Metadata | ObjectIdentity) -> bool:
-    """Return whether a deletion is that of the last known state, or a later one."""
+    """Return whether a deletion is of the last known state, or of a later one."""
     deletion, known = version_number(gone.resource_version), version_number(last.resource_version)
     if UNKNOWN in (deletion, known):
         return gone.uid == last.uid
-    # A few servers give a deletion the version of the last state.
+    # Some servers send a deletion with the version of the last state.
     return deletion > known or (deletion == known and gone.uid == last.uid)

@@ -1,4 +1,4 @@
-"""Objects that are too large to be decoded in one step, and those that are too large to be decoded at all."""
+"""Decodes large objects in steps, and identifies those that are too large to decode."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -24,10 +24,11 @@ from pilotage.cluster.watch.watch_events import (
 )
 from pilotage.cluster.watch.watch_lines import LONGEST_OBJECT, BrokenStream, TooLong
 
-LARGE = 1 << 20  # bytes; to decode ten times as much at once, and to build an object of it, takes 50 ms and more
+LARGE = 1 << 20  # bytes; decoding ten times as much in one step takes 50 ms and more
 TOO_LONG = f"it has more than {LONGEST_OBJECT >> 20} MiB of JSON"
 
-# How the API server begins an event, and an object. Anchored at the first byte, so that no content can pose as it.
+# The start of an event and of an object as sent by the API server. Anchored at the first byte, so that no content can
+# imitate it.
 _TEXT = rb'"[^"\\]{0,253}"'
 _EVENT = re.compile(rb'\{"type":"(ADDED|MODIFIED|DELETED)","object":')
 _OBJECT = re.compile(
@@ -57,13 +58,13 @@ _change = msgspec.json.Decoder(_Change).decode
 
 
 class LargeReader(Generic[T]):
-    """Reads one resource as EventReader does, but yields to other tasks between steps."""
+    """Reads one resource like EventReader, but yields to other tasks between steps."""
 
     def __init__(self, reader: EventReader[T]) -> None:
         self._reader = reader
 
     async def event(self, line: bytes | TooLong, give_way: GiveWay) -> T | Notice:
-        """Return what a line says; one that is no event raises BrokenStream."""
+        """Return the event in a line; BrokenStream if it is not an event."""
         if isinstance(line, TooLong):
             return self._begun_event(line.beginning)
         await give_way()
@@ -76,11 +77,11 @@ class LargeReader(Generic[T]):
         return await self.object(raw, give_way)
 
     async def object(self, item: Raw | bytes | TooLong, give_way: GiveWay) -> T | UndecodableObject:
-        """Return an object, or what could be read of it; BrokenStream when it has not even a name."""
+        """Return an object, or its identity if it cannot be decoded; BrokenStream without a name."""
         if isinstance(item, TooLong):
             return self._begun_object(item.beginning)
         await give_way()
-        # Without the second attempt that smaller ones get: handling nulls is not worth the cost here.
+        # Without the second attempt for smaller objects: handling nulls is not worth the cost.
         try:
             decoded = await _run(decoded_in_steps(item, self._reader.shape), give_way)
             await give_way()

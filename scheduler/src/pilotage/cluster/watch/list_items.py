@@ -1,4 +1,4 @@
-"""The items of a list, one by one, from the chunks in which its JSON arrives; at most one is kept."""
+"""Splits the JSON of a list into items as its chunks arrive; at most one item is buffered."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import numpy as np
 
 from pilotage.cluster.watch.watch_lines import LONGEST_OBJECT, BrokenStream, Gathered, TooLong
 
-LARGEST_FRAME = 1 << 20  # bytes around the items: kind, version, and where the next page begins
+LARGEST_FRAME = 1 << 20  # bytes around the items: kind, version and continue token
 
 _TOP, _LIST, _ITEM = 1, 2, 3  # the bracket depth inside of the response, the items, and one item
 _QUOTE, _OPENING, _CLOSING = 1, 2, 3
@@ -18,7 +18,7 @@ _ITEMS = re.compile(rb'"items"\s*:\s*\Z')
 
 
 class ListItems:
-    """Splits one response into its items and the frame around them; an item may come in any number of chunks."""
+    """Splits one response into its items and the frame around them; an item may arrive in any number of chunks."""
 
     def __init__(self, longest: int = LONGEST_OBJECT) -> None:
         self._item = Gathered(longest)
@@ -29,7 +29,7 @@ class ListItems:
         self._has_items = False  # whether the innermost list is that of the items
 
     def split(self, chunk: bytes) -> list[bytes | TooLong]:
-        """Return the items that end in this chunk; what cannot be a list raises BrokenStream."""
+        """Return the items that end in this chunk; BrokenStream if this is not a list."""
         found: list[bytes | TooLong] = []
         start = 0
         for place, depth, opens in self._brackets(chunk):
@@ -68,7 +68,7 @@ class ListItems:
             raise BrokenStream(f"a list with more than {LARGEST_FRAME} bytes around its items")
 
     def _brackets(self, chunk: bytes) -> Iterator[tuple[int, int, bool]]:
-        """Yield the outer brackets: where, how many are open inside of it, and whether it opens."""
+        """Yield the outer brackets: position, depth inside, and whether it opens."""
         text = self._without_escapes(chunk)
         places = np.frombuffer(text.translate(_IS_MARK), np.bool_).nonzero()[0]
         kinds = _KIND_OF[np.frombuffer(text, np.uint8)[places]]
@@ -78,14 +78,14 @@ class ListItems:
         places, opens = places[is_bracket], kinds[is_bracket] == _OPENING
         depths = np.cumsum(np.where(opens, 1, -1), dtype=np.int64) + self._depth
         if len(depths) and depths.min() < 0:
-            raise BrokenStream("a response that is not a list: a bracket too many")
+            raise BrokenStream("a response that is not a list: an unmatched bracket")
         outer = np.flatnonzero(depths <= _LIST + opens)
         self._is_text = bool(is_text[-1]) if len(is_text) else self._is_text
         self._depth = int(depths[-1]) if len(depths) else self._depth
         return zip(places[outer].tolist(), depths[outer].tolist(), opens[outer].tolist(), strict=True)
 
     def _without_escapes(self, chunk: bytes) -> bytes:
-        """Return text of the same length, in which every quote begins or ends a string."""
+        """Return text of the same length in which every quote starts or ends a string."""
         if self._is_escaped and chunk:
             chunk = b"_" + chunk[1:]
         text = chunk.replace(b"\\\\", b"__").replace(b'\\"', b"__")

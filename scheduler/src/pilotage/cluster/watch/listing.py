@@ -1,4 +1,4 @@
-"""A plain LIST of a resource, in pages if the server has to read etcd; its items are decoded as they arrive."""
+"""Plain LIST requests, in pages if the server must read etcd; items are decoded as they arrive."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,24 +20,24 @@ from pilotage.cluster.write.turn import Turn
 log = logging.getLogger(__name__)
 
 PAGE = 500
-LIST_TIMEOUT = 120.0  # seconds until the response begins, and then between two chunks
-TIMED_OUT = 504  # how an API server ends a list that takes too long before it has begun to respond
+LIST_TIMEOUT = 120.0  # seconds until the response starts, and between two chunks
+TIMED_OUT = 504  # the status of a list that takes too long before the response starts
 
 Item = bytes | TooLong
 
 
 class GetApi(Protocol):
-    """What readers of single objects need from an API client."""
+    """The interface of the API client for reading single objects."""
 
     async def get(self, path: str, query: Mapping[str, str] = ..., *, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         """Return the answer to a GET."""
 
 
 class WatchApi(GetApi, Protocol):
-    """What lists and watches need from an API client."""
+    """The interface of the API client for lists and watches."""
 
     def stream(self, path: str, query: Mapping[str, str], *, timeout: float | None = None) -> ChunkStream:
-        """Open a stream of chunks; the time is for its beginning."""
+        """Open a stream of chunks; the time-out applies to its start."""
 
 
 class _ListMetadata(Struct, gc=False, rename="camel"):
@@ -79,7 +79,7 @@ async def read_answer(
     take: Callable[[Item], Awaitable[None]],
     patience: float = LIST_TIMEOUT,
 ) -> _ListMetadata | None:
-    """Yield the items of one response as they arrive; OutcomeUnknown if it breaks off, BrokenStream if invalid."""
+    """Yield the items of one response as they arrive; OutcomeUnknown if it breaks, BrokenStream if invalid."""
     items = ListItems()
 
     async def take_all(found: list[Item]) -> None:
@@ -101,13 +101,13 @@ class Lister(Generic[T]):
         self._resource = resource
         self._reader = reader
         self._large = LargeReader(reader)
-        self._is_too_large = False  # for one response, as far as we know
-        self.skipped = 0  # items that are too large to decode, each time they arrived
+        self._is_too_large = False  # for one response, by experience
+        self.skipped = 0  # received items that were too large to decode
 
     async def list(self, version: str) -> tuple[KnownObjects[T], str]:
-        """Return all objects and their version, not older than the given one; "" asks for the newest."""
-        # The server's watch cache returns everything at once. From etcd, pages reduce the load; their
-        # continuation can expire, and then only a complete list is left.
+        """Return all objects and their version, not older than the given one; "" requests the newest."""
+        # The server's watch cache returns everything at once. For reads from etcd, pages reduce the load; a continue
+        # token can expire, and then only a complete list is left.
         queries = [{"limit": str(PAGE)}, {}]
         if version and not self._is_too_large:
             queries.insert(0, {"resourceVersion": version})

@@ -1,4 +1,4 @@
-"""One resource of the API, listed and watched for as long as the scheduler lives."""
+"""Lists and watches one resource of the API while the scheduler runs."""
 
 import asyncio
 import logging
@@ -28,16 +28,16 @@ from pilotage.cluster.write.turn import Turn
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 75.0  # seconds; a bookmark comes about once a minute, so longer silence is a dead connection
+PATIENCE = 75.0  # seconds; a bookmark arrives about once a minute, so longer silence means a dead connection
 SHORT = 1.0  # seconds; a watch that ends sooner does not count as success
-SETTLED = 30.0  # seconds; a server that calls a list too old sooner than this is in trouble
+SETTLED = 30.0  # seconds; a server that expires a list sooner than this has a problem
 LONGEST_RETRY_AFTER = 120.0  # seconds
-MOST_FAILURES = 2  # in a row: of watches before a new list, of streamed lists before a plain one
-# What a server returns that does not support streamed lists, or not for us.
+MOST_FAILURES = 2  # in a row: of watches until a new list, of streamed lists until a plain one
+# The status of a server that does not support streamed lists, or does not allow them.
 NOT_STREAMED = {400, 403, 405, 406, 415, 422, 501}
 TOO_MANY_REQUESTS = 429
-ABSENT = {403, 404}  # what a server returns for a resource that it does not serve, or not to us
-ABSENT_AFTER = 60.0  # seconds; a server that has just started may return it for what it will serve soon
+ABSENT = {403, 404}  # the status for a resource that is not served, or not allowed
+ABSENT_AFTER = 60.0  # seconds; a server that has just started may return it for resources that it will serve soon
 CONNECTION_LOST = (OutcomeUnknown, OSError, Silence)
 EXPECTED = (ApiError, BrokenStream, BrokenOff, Unreachable, *CONNECTION_LOST)
 
@@ -53,7 +53,7 @@ class NotStreamed(Exception):
 
 
 class Reflector(Generic[T]):
-    """Keeps a sink up to date with one resource, whatever the API server does.
+    """Keeps a sink up to date with one resource, whatever happens to the API server.
 
     streamed list ─────► watch ──► watch from the last version (end of stream, silence, connection lost, one error)
       ▲      └──► list ──►┤
@@ -70,7 +70,7 @@ class Reflector(Generic[T]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.resource = resource
-        self.trouble = ""  # why the view may be out of date, "" when all is well
+        self.trouble = ""  # why the view may be out of date, "" if it is not
         self.lists = self.streamed_lists = self.watches = self.events = self.errors = 0
         self._api = api
         self._known = KnownObjects(sink, resource.outlasts)
@@ -83,13 +83,13 @@ class Reflector(Generic[T]):
         self._turn = Turn()
         self._synced = asyncio.Event()
         self._heard = self._began = self._listed = clock()
-        self._has_spoken = False  # the watch that is open, since its list if it began with one
-        self._version: str | None = None  # None: nothing was ever listed; "": only a list of the newest will do
+        self._has_sent_events = False  # the open watch has sent events, after its list if it started with one
+        self._version: str | None = None  # None: nothing was ever listed; "": only a list of the newest state is valid
         self._needs_list = True
         self._listing: KnownObjects[T] | None = None  # what a streamed list has delivered so far
         self._failed_watches = self._failed_streams = self._skipped = 0
-        self._is_unsure = False  # whether silence is a good sign
-        self._absent_since: float | None = None  # when the server first reported that there is no such resource
+        self._is_unsure = False  # silence may mean that the server has not reached our version
+        self._absent_since: float | None = None  # when the server first reported that the resource does not exist
 
     @property
     def objects(self) -> Mapping[str, T]:
@@ -103,17 +103,17 @@ class Reflector(Generic[T]):
 
     @property
     def duplicates(self) -> int:
-        """How many events were dropped because they were no news."""
+        """The number of events dropped as duplicates."""
         return self._known.duplicates
 
     @property
     def sink_errors(self) -> int:
-        """How many changes the sink failed to process."""
+        """The number of changes that the sink failed to process."""
         return self._known.sink_errors
 
     @property
     def skipped(self) -> int:
-        """Objects received that are too large to decode."""
+        """The number of received objects that were too large to decode."""
         return self._skipped + self._lister.skipped
 
     @property
@@ -126,16 +126,16 @@ class Reflector(Generic[T]):
         await self._synced.wait()
 
     def expire(self) -> None:
-        """Start with a new list on the next run; until it is complete this is not synced."""
+        """Start with a new list on the next run; until it is complete, the reflector is not synced."""
         self._version, self._needs_list = "", True
         self._synced.clear()
 
     def seconds_silent(self) -> float:
-        """Return for how long nothing came from the API server, not even a bookmark."""
+        """Return the seconds since the API server last sent anything, including bookmarks."""
         return self._clock() - self._heard
 
     async def run(self) -> None:
-        """List and watch until cancelled; nothing else ends it."""
+        """List and watch until cancelled; no error ends it."""
         while True:
             try:
                 if self._needs_list:
@@ -154,7 +154,7 @@ class Reflector(Generic[T]):
             try:
                 await self._list_and_watch()
             except NotStreamed as reason:
-                log.info("%s: asking for a plain list instead of a streamed one: %s", self.resource, reason)
+                log.info("%s: using a plain list instead of a streamed one: %s", self.resource, reason)
             else:
                 return
         self._began = self._clock()
@@ -169,7 +169,7 @@ class Reflector(Generic[T]):
         try:
             await self._watch({**query, "resourceVersion": self._version or ""})
             if self._needs_list:
-                raise BrokenOff("the stream ended before its list was whole")
+                raise BrokenOff("the stream ended before its list was complete")
         except ApiError as error:
             if self._needs_list and error.status in NOT_STREAMED:
                 raise NotStreamed(str(error)) from None
@@ -179,7 +179,7 @@ class Reflector(Generic[T]):
 
     async def _watch(self, query: Mapping[str, str]) -> None:
         self.watches += 1
-        self._began, self._has_spoken = self._clock(), False
+        self._began, self._has_sent_events = self._clock(), False
         common = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -189,16 +189,16 @@ class Reflector(Generic[T]):
         try:
             await read_lines(stream, self._patience, self._take)
         except Silence:
-            if self._needs_list or self._has_spoken:
+            if self._needs_list or self._has_sent_events:
                 raise
             # Not every server sends bookmarks immediately, or at all, for a resource without changes.
             self._is_unsure = True
             return
-        if not self._has_spoken and self._clock() - self._began < SHORT:
+        if not self._has_sent_events and self._clock() - self._began < SHORT:
             raise BrokenOff("the watch ended immediately")
 
     async def _make_sure(self) -> None:
-        """Find out whether a silent server has no events, or has not reached the version that we watch from."""
+        """Determine whether a silent server has no events, or has not reached the version that we watch from."""
         self._follow(await self._lister.newest_version())
         self._is_unsure = False
 
@@ -224,7 +224,7 @@ class Reflector(Generic[T]):
         if lines:
             self.events += len(lines)
             self._failed_watches = 0
-            self._has_spoken = not was_listing
+            self._has_sent_events = not was_listing
         if self._listing is None:
             self._recover()
 
@@ -243,7 +243,7 @@ class Reflector(Generic[T]):
             self._version = event.metadata.resource_version  # type: ignore[union-attr]  # what is delivered has metadata
 
     def _gather(self, event: T | Notice, listing: KnownObjects[T]) -> str:
-        """Add to the list at the beginning of a stream; returns its version once it is complete."""
+        """Add to the initial list of a stream; returns its version once it is complete."""
         if not isinstance(event, Bookmark):
             _tell(listing, event)
         elif event.ends_list:
@@ -254,9 +254,9 @@ class Reflector(Generic[T]):
 
     def _follow(self, version: str) -> None:
         if 0 <= version_number(version) < version_number(self._version or ""):
-            # No events would come up to the version that we have seen.
+            # The server would send no events until it reaches the version that we have seen.
             self._version = ""
-            raise BrokenStream("the server went back in history, as after a restore of etcd")
+            raise BrokenStream("the server returned to an older version, as after a restore of etcd")
 
     async def _deliver(self, found: KnownObjects[T], version: str) -> None:
         await self._known.replace(found, version)
@@ -268,7 +268,7 @@ class Reflector(Generic[T]):
         self._recover()
 
     async def _do_without(self) -> None:
-        """Assume that there are no objects until the server lists some, so that nothing waits for them."""
+        """Assume that there are no objects until the server lists some, so that plugins do not wait for them."""
         now = self._clock()
         self._absent_since = now if self._absent_since is None else self._absent_since
         if not self.is_synced or now - self._absent_since >= ABSENT_AFTER:
@@ -282,15 +282,15 @@ class Reflector(Generic[T]):
             self.trouble = ""
 
     def _pause_after(self, error: Exception) -> float:
-        """Decide what to do after an error, and return the delay in seconds."""
+        """Choose the next step after an error, and return the delay in seconds."""
         self.errors += 1
         self._note(error)
-        is_out_of_date = False  # the server is healthy, and all that we need is a list
+        is_out_of_date = False  # the server is healthy, and only a new list is needed
         if isinstance(error, ApiError) and is_expired(error):
             is_out_of_date = not self._needs_list and self._clock() - self._listed >= SETTLED
             self._version, self._needs_list = "", True
         elif isinstance(error, BrokenStream):
-            self._needs_list, self._failed_streams = True, MOST_FAILURES  # lines may break in a streamed list, too
+            self._needs_list, self._failed_streams = True, MOST_FAILURES  # streamed lists may break too
         elif not isinstance(error, Unreachable) and getattr(error, "status", 0) != TOO_MANY_REQUESTS:
             self._count_failure(is_lost=isinstance(error, CONNECTION_LOST))
         if isinstance(error, ApiError) and error.retry_after is not None:
@@ -298,7 +298,7 @@ class Reflector(Generic[T]):
         if is_out_of_date:
             return 0.0
         if isinstance(error, CONNECTION_LOST) and not self._needs_list and self._clock() - self._began >= SHORT:
-            return 0.0  # it was a good watch; if the server is gone, the next try will tell
+            return 0.0  # the watch worked; if the server is down, the next try will show it
         return self._delay.next()
 
     def _count_failure(self, *, is_lost: bool) -> None:

@@ -1,7 +1,7 @@
-"""Finds out why pods disappeared from the watch before they ran.
+"""Determines why pods disappeared from the watch before they ran.
 
-The watch selects unfinished pods. A failed pod only appears as deleted, in its previous state: the API
-server does not send its new state. So that is read once, for the few pods that were not deleted and not started.
+The watch selects unfinished pods, so a failed pod only appears as deleted, with its previous state. The new state is
+read once, for the few pods that were neither deleted nor started.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 1000  # pods to inquire about; beyond that they are skipped, and counted
+MOST_WAITING = 1000  # queued pods; further ones are skipped and counted
 AT_ONCE = 4
 
 OnRejected = Callable[[Pod, KubeletRejection], None]
@@ -47,7 +47,7 @@ class _Status(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class _EndedPod(Struct, frozen=True, gc=False):
-    """The part of a pod that says how it ended."""
+    """The part of a pod that shows how it ended."""
 
     metadata: _Identity = _Identity()
     status: _Status = _Status()
@@ -66,7 +66,7 @@ def rejection_in(body: bytes, uid: str) -> KubeletRejection | None:
 
 
 class RejectionInquiry:
-    """Reads pods from the API server, a few at once, and reports those that a kubelet rejected."""
+    """Reads pods from the API server, a few at a time, and reports those that a kubelet rejected."""
 
     def __init__(self, api: GetApi, on_rejected: OnRejected) -> None:
         self._api = api
@@ -75,7 +75,7 @@ class RejectionInquiry:
         self.passed_over = 0
 
     def ask_about(self, pod: Pod) -> None:
-        """Queue an inquiry about a pod, which names its node; never waits."""
+        """Queue an inquiry about a pod that names its node, without waiting."""
         try:
             self._waiting.put_nowait(pod)
         except asyncio.QueueFull:
@@ -95,6 +95,6 @@ class RejectionInquiry:
                 if rejection is not None:
                     self._on_rejected(pod, rejection)
             except (ApiError, Unreachable, OutcomeUnknown, msgspec.MsgspecError) as error:
-                log.debug("it cannot be found out what became of pod %s: %s", pod.key, error)  # most are deleted
+                log.debug("cannot determine why pod %s ended: %s", pod.key, error)  # most are deleted
             except Exception:  # only this pod's rejection is lost
                 log.exception("cannot process the rejection of pod %s", pod.key)

@@ -10,11 +10,11 @@ from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node, NodeObject
 from pilotage.model.pod import Pod, PodObject
 
-UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"  # finished pods use nothing any more
+UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"  # finished pods use no resources
 
 
 class ApiObject(Protocol):
-    """An object of the API, whatever its kind."""
+    """An object of the API of any kind."""
 
     @property
     def metadata(self) -> Metadata:
@@ -26,17 +26,17 @@ T = TypeVar("T", bound=ApiObject)
 
 @dataclass(frozen=True, slots=True)
 class ApiResource(Generic[T]):
-    """One resource of the API: its address, the shape of its objects, and what they become here."""
+    """A resource of the API: its path, the shape of its objects, and their conversion."""
 
     group: str
     version: str
     plural: str
     shape: type[Any]  # what msgspec decodes
-    build: Callable[[Any], T]  # from what was decoded; it parses quantities, so that invalid ones are found here
+    build: Callable[[Any], T]  # from the decoded object; parses quantities, so that invalid ones are found here
     field_selector: str = ""
-    namespace: str = ""  # only the objects of this one
-    optional: bool = False  # if it is not served, or not to us, there are simply none
-    # Whether the last decodable state stays valid until there is a new one; otherwise there is none meanwhile.
+    namespace: str = ""  # only objects of this namespace
+    optional: bool = False  # if it is not served, or not allowed, there are no objects
+    # Whether the last decodable state stays valid while the object is undecodable; otherwise it has none.
     outlasts: Callable[[T], bool] = lambda _: False
 
     @property
@@ -47,11 +47,11 @@ class ApiResource(Generic[T]):
 
     @property
     def selection(self) -> dict[str, str]:
-        """Return the part of a query that selects objects."""
+        """Return the query parameters that select objects."""
         return {"fieldSelector": self.field_selector} if self.field_selector else {}
 
     def __str__(self) -> str:
-        """Return the name that a role would have: pods, csinodes.storage.k8s.io."""
+        """Return the name as in a role: pods, csinodes.storage.k8s.io."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -62,7 +62,7 @@ def _pod(given: PodObject) -> Pod:
 
 
 def _is_placed(pod: Pod) -> bool:
-    """Return whether a pod uses room on a node, which stays used even if the pod becomes undecodable."""
+    """Return whether a pod uses resources of a node, which stay in use even if the pod becomes undecodable."""
     return bool(pod.node_name)
 
 
@@ -71,13 +71,13 @@ def _as_it_is(given: T) -> T:
 
 
 def resource_of(kind: type[KubeObject]) -> ApiResource[Any]:
-    """Return how objects of a kind are listed and watched."""
+    """Return the resource of a kind."""
     api = kind.api
     return ApiResource(api.group, api.version, api.plural, kind, _as_it_is, optional=not api.in_kubernetes)
 
 
 def resources_of(kinds: Iterable[type[KubeObject]]) -> list[ApiResource[Any]]:
-    """Return how objects of these kinds are watched, of those that can be."""
+    """Return the resources of these kinds that can be watched."""
     return [resource_of(kind) for kind in in_order(kinds) if kind.api.watched]
 
 
@@ -86,5 +86,5 @@ PODS: ApiResource[Pod] = ApiResource(
 )
 NODES: ApiResource[Node] = ApiResource(NODE.group, NODE.version, NODE.plural, NodeObject, Node)
 
-# All that scheduling reads. Which of them are watched depends on the plugins; a pod's priority is in its spec.
+# All resources that scheduling reads; the plugins determine which are watched. A pod's priority is in its spec.
 RESOURCES: tuple[ApiResource[Any], ...] = (PODS, NODES, *resources_of(OURS))

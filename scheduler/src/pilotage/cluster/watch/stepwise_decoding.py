@@ -1,4 +1,4 @@
-"""JSON that is decoded in short steps; the result is the same as with one step."""
+"""Decodes JSON in short steps, with the same result as in one step."""
 
 from collections.abc import Callable, Generator
 from functools import cache
@@ -8,13 +8,13 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-SLICE = 1 << 20  # bytes; what has fewer is decoded at once
+SLICE = 1 << 20  # bytes; smaller parts are decoded in one step
 
 Steps: TypeAlias = Generator[None, None, Any]
 
 
 def decoded_in_steps(raw: Raw | bytes, kind: Any) -> Steps:
-    """Decode as msgspec would, and yield between steps; msgspec's errors name places relative to a step."""
+    """Decode like msgspec, and yield between steps; paths in errors are relative to a step."""
     if memoryview(raw).nbytes < SLICE:
         return _decoder(kind)(raw)
     inner = _without_none(kind)
@@ -34,7 +34,7 @@ def _fields_in_steps(raw: Raw | bytes, kind: type[Struct]) -> Steps:
             values[name] = yield from decoded_in_steps(part, kinds[name])
     try:
         return kind(**values)
-    except (TypeError, ValueError) as error:  # a field is missing, or the kind has a check of its own
+    except (TypeError, ValueError) as error:  # a field is missing, or the kind's own check failed
         raise msgspec.ValidationError(str(error)) from None
 
 

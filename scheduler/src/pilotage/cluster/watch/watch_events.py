@@ -1,4 +1,4 @@
-"""The lines of a watch, decoded once."""
+"""Decodes the lines of a watch."""
 
 from typing import Any, Final, Generic
 
@@ -14,14 +14,14 @@ from pilotage.model.quantity import InvalidQuantity
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 LONGEST_REASON = 300  # characters; the text quotes the object
 
-# The API server writes the type first and without spaces; any other spelling takes the slower way.
+# The API server writes the type first and without spaces; any other format is decoded more slowly.
 CHANGES: Final = (b'{"type":"ADDED"', b'{"type":"MODIFIED"')
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 NO_SUCH_OBJECT = (*NOT_JSON, InvalidQuantity)
 
 
 class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
-    """What could be read about an object's identity; nodes and schedulers are only set for pods."""
+    """The known part of an object's identity; node and scheduler are only set for pods."""
 
     name: str = ""
     namespace: str = ""
@@ -29,7 +29,7 @@ class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
     resource_version: str = ""
     node_name: str = ""
     scheduler_name: str = ""
-    # As in ApiResource; only set for what cannot be decoded.
+    # As in ApiResource; only set for undecodable objects.
     resource: str = ""
     shape: Any = None
 
@@ -58,7 +58,7 @@ class Skipped(Notice, frozen=True, gc=False):
 
 
 class Bookmark(Notice, frozen=True, gc=False):
-    """Everything up to a version has been sent; the first one also ends the list at the beginning of a stream."""
+    """Everything up to a version has been sent; the first one also ends the initial list of a stream."""
 
     version: str
     ends_list: bool = False
@@ -116,11 +116,11 @@ class EventReader(Generic[T]):
             try:
                 return with_name(self.build(self._change(line).object))
             except NO_SUCH_OBJECT:
-                pass  # the slower way finds out why
+                pass  # the slower decoding determines why
         return self._any_event(line)
 
     def object(self, raw: Raw | bytes) -> T | UndecodableObject:
-        """Return an object, or what could be read of it; BrokenStream when it has not even a name."""
+        """Return an object, or its identity if it cannot be decoded; BrokenStream without a name."""
         try:
             return with_name(self.build(self._object(raw)))
         except NO_SUCH_OBJECT:
@@ -143,7 +143,7 @@ class EventReader(Generic[T]):
         raise BrokenStream(f"an event of the unknown type {event.type[:40]!r}")
 
     def _without_nulls(self, data: Any) -> T | UndecodableObject:
-        """Try once more without nulls, which few objects have."""
+        """Retry without nulls, which few objects contain."""
         try:
             return with_name(self.build(self._object(msgspec.json.encode(without_nulls(data)))))
         except NO_SUCH_OBJECT as error:
@@ -152,7 +152,7 @@ class EventReader(Generic[T]):
 
 
 def with_name(given: T) -> T:
-    """Return an object that has a name; BrokenStream if it has none."""
+    """Return the object; BrokenStream if it has no name."""
     if given.metadata.name:
         return given
     raise BrokenStream("an object without a name")

@@ -1,11 +1,11 @@
-"""Lines from the chunks in which a stream arrives."""
+"""Splits the chunks of a stream into lines."""
 
 from typing import NamedTuple
 
-# Bytes of JSON. etcd accepts requests of 1.5 MiB, or of 2 if configured, and each of their bytes becomes up to six
-# (\u003c), or seven where an object is a list of short terms. A hostile stream must not fill the memory.
+# Bytes of JSON. etcd accepts requests of 1.5 MiB, or of 2 if configured, and JSON needs up to six times as much
+# (\u003c), or seven for lists of short terms. A hostile stream must not fill the memory.
 LONGEST_OBJECT = 16 << 20
-BEGINNING = 4 << 10  # bytes that are kept of a longer one: they contain its identity
+BEGINNING = 4 << 10  # bytes kept of a longer line: they contain the object's identity
 
 
 class BrokenStream(Exception):
@@ -13,13 +13,13 @@ class BrokenStream(Exception):
 
 
 class TooLong(NamedTuple):
-    """Something that was too large to be kept."""
+    """The start of a line that is too large."""
 
     beginning: bytes
 
 
 class Gathered:
-    """A buffer for parts, until they are complete; of what is too large only the beginning stays."""
+    """A buffer for parts until they are complete; only the start of a too large one is kept."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -38,14 +38,14 @@ class Gathered:
             self._pieces = []
 
     def take(self) -> bytes | TooLong:
-        """Return all of it, and start again."""
+        """Return the content, and clear the buffer."""
         found = self._too_long or b"".join(self._pieces)
         self._pieces, self._too_long, self.length = [], None, 0
         return found
 
 
 class WatchLines:
-    """Splits one stream into lines; a line may come in any number of chunks."""
+    """Splits one stream into lines; a line may arrive in any number of chunks."""
 
     def __init__(self, longest: int = LONGEST_OBJECT) -> None:
         self._longest = longest

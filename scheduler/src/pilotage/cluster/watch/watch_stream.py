@@ -1,4 +1,4 @@
-"""A streaming response of the API server, and the detection of a dead one."""
+"""Reads a streaming response of the API server, and detects a dead one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 from pilotage.cluster.watch.watch_lines import TooLong, WatchLines
 
-REARM = 1.0  # seconds; the silence timer need not be exact, and setting it for every chunk would cost time
+REARM = 1.0  # seconds; the silence timer need not be exact, and setting it for every chunk would be expensive
 
 ChunkStream = AbstractAsyncContextManager[AsyncIterator[bytes]]
 Split = Callable[[bytes], list[bytes | TooLong]]
@@ -14,15 +14,15 @@ TakeAll = Callable[[list[bytes | TooLong]], Awaitable[None]]
 
 
 class Silence(Exception):
-    """The connection seems to be open, but nothing arrives."""
+    """The connection seems open, but nothing arrives."""
 
 
 class BrokenOff(Exception):
-    """The stream ended prematurely; what arrived before is complete."""
+    """The stream ended prematurely; earlier lines are complete."""
 
 
 async def read_lines(stream: ChunkStream, patience: float, take: TakeAll) -> None:
-    """Yield the lines of a stream as they arrive, up to its end; an empty list at first, when it is open."""
+    """Yield the lines of a stream as they arrive; an empty list at first, when the stream is open."""
     lines = WatchLines()
     await read(stream, patience, lines.split, take)
     if not lines.is_between_lines:
@@ -30,7 +30,7 @@ async def read_lines(stream: ChunkStream, patience: float, take: TakeAll) -> Non
 
 
 async def read(stream: ChunkStream, patience: float, split: Split, take: TakeAll) -> None:
-    """Yield what a stream is split into, up to its end; Silence if nothing arrives for that long."""
+    """Yield the parts of a stream; Silence if nothing arrives for the given time."""
     try:
         async with asyncio.timeout(patience) as silence, stream as chunks:
             await _hand_over(chunks, patience, split, take, silence)

@@ -1,1 +1,1 @@
-"""Binds, statuses, events, volumes: everything written to the API server."""
+"""Writes to the API server: binds, statuses, events, volumes."""

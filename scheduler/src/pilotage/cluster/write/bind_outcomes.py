@@ -1,4 +1,4 @@
-"""The outcomes of a binding, and how to read them from the API server's responses."""
+"""The outcomes of a bind, parsed from the API server's responses."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,25 +8,25 @@ from pilotage.cluster.write.write_retries import means_another_pod
 
 
 class Refusal(StrEnum):
-    """Why a pod was not bound, by what the scheduler has to do next."""
+    """Why a pod was not bound, by the scheduler's next step."""
 
-    NOT_ALLOWED = "not allowed"  # we may not bind it any more: not the leader, or the node or the pod is gone
-    GONE = "gone"  # deleted, or replaced by another pod of the same name
+    NOT_ALLOWED = "not allowed"  # any more: we are not the leader, or the node or the pod was deleted
+    GONE = "gone"  # deleted or replaced by another pod of the same name
     DELETING = "deleting"
     ELSEWHERE = "elsewhere"  # it was bound to another node
     GATED = "gated"
     FORBIDDEN = "forbidden"
-    FAILED = "failed"  # anything else, also after all attempts
+    FAILED = "failed"  # any other reason, or all attempts failed
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The pod is on the node that was chosen."""
+    """The pod is on the chosen node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The pod is not on the node that was chosen; the message is the API server's own where it gave one."""
+    """The pod is not on the chosen node; the message is the API server's, if there is one."""
 
     kind: Refusal
     message: str
@@ -34,7 +34,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It is unknown whether the pod is on the node; its place must stay reserved."""
+    """It is unknown whether the pod is on the node; its resources must stay reserved."""
 
 
 BindOutcome = Bound | Refused | Unknown
@@ -48,7 +48,7 @@ _CONFLICTS = (
 
 
 def read_refusal(error: ApiError, node: str) -> Bound | Refused | None:
-    """Return the final outcome in a response; None if it is still open."""
+    """Return the final outcome in a response; None if it is still undecided."""
     if error.status == 404:
         return Refused(Refusal.GONE, error.message)
     if error.status == 403:

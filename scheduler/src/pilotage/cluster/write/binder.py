@@ -1,9 +1,9 @@
-"""Binding: the write that gives a pod its node, with effect at most once.
+"""Binds pods; a bind takes effect at most once.
 
-post ──> Bound | Refused            the server has decided, or the watch before anything was sent
-  │ └──> pause ──> post             nothing was done: no connection, or too many requests
-  └────> look ──> Bound | Refused   no response, or a server error: it may have taken effect
-           └────> pause ──> post    it did not
+post ──> Bound | Refused            the response is final, or the watch showed the result before the request
+  │ └──> pause ──> post             without effect: no connection, or too many requests
+  └────> GET ──> Bound | Refused    no response, or a server error: it may have taken effect
+           └───> pause ──> post     it did not
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
-# The node on which a watch saw the pod, "" if the pod was deleted, None if nothing more will come.
+# The node on which a watch saw the pod, "" if the pod was deleted, None if the watch has ended.
 Sighting = asyncio.Future[str | None]
 
 _OUT_OF_TIME = 504
 _PASSING = PASSING | {_OUT_OF_TIME}
 _NOT_ALLOWED = Refused(
     Refusal.NOT_ALLOWED,
-    "not bound: this scheduler is not the leader, or the pod, the node or the room on it is gone",
+    "not bound: this scheduler is not the leader, or the pod or node was deleted or the pod does not fit any more",
 )
 
 
@@ -46,7 +46,7 @@ class _Place(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class _PlacedPod(Struct, frozen=True, gc=False):
-    """The part of a pod that says where it is."""
+    """The part of a pod that contains its node."""
 
     metadata: _Identity = _Identity()
     spec: _Place = _Place()
@@ -56,7 +56,7 @@ _decode_placed = msgspec.json.Decoder(_PlacedPod).decode
 
 
 def binding_body(pod: Pod, node: str) -> bytes:
-    """Return the Binding that puts a pod, identified by uid, on a node."""
+    """Return the Binding of a pod, identified by UID, to a node."""
     return msgspec.json.encode(
         {
             "apiVersion": "v1",
@@ -75,7 +75,7 @@ class Binder:
         self._may_bind = may_bind
 
     async def bind(self, pod: Pod, node: str, resolved: Sighting | None = None) -> BindOutcome:
-        """Bind a pod and return only when the outcome is certain, or when `resolved` reports it first."""
+        """Bind a pod, and return when the outcome is certain or `resolved` reports it."""
         path, body = binding_path(pod), binding_body(pod, node)
         may_send = partial(self._may_send, pod, node, resolved)
         for attempt in count():
@@ -83,14 +83,14 @@ class Binder:
             if failure is None:
                 return Bound()
             if isinstance(failure, Withheld):
-                return _told(pod, node, resolved) or _NOT_ALLOWED
+                return _seen_outcome(pod, node, resolved) or _NOT_ALLOWED
             if isinstance(failure, ApiError) and (outcome := read_refusal(failure, node)):
                 return outcome
             if _can_have_worked(failure) and (seen := await self._look(pod, node, resolved)):
                 return seen
             pause = pause_after(attempt, failure, _PASSING)
             if pause is None:
-                return _told(pod, node, resolved) or Refused(Refusal.FAILED, words_of(failure))
+                return _seen_outcome(pod, node, resolved) or Refused(Refusal.FAILED, words_of(failure))
             await asyncio.sleep(pause)
         raise AssertionError("count() does not end")
 
@@ -110,12 +110,12 @@ class Binder:
         try:
             answers: list[asyncio.Future[Any]] = [asking] if resolved is None else [asking, resolved]
             await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED)
-            return _told(pod, node, resolved) or _judge(pod, node, asking.result())
+            return _seen_outcome(pod, node, resolved) or _outcome_of(pod, node, asking.result())
         finally:
             asking.cancel()
 
     async def _ask(self, pod: Pod) -> _PlacedPod | None:
-        """Return the pod of that name, however long the server takes; None if there is none."""
+        """Return the pod of that name, with unlimited retries; None if it does not exist."""
         delay = RetryDelay(first=0.1, longest=5.0)
         while True:
             try:
@@ -132,25 +132,25 @@ class Binder:
 
 
 def _can_have_worked(failure: Failure) -> bool:
-    """Return whether the pod may have been bound anyway: then it must be read before anything is sent."""
+    """Return whether the pod may have been bound despite the error, so that it must be read before a retry."""
     if isinstance(failure, ApiError):
         return failure.status == 409 or failure.status >= 500  # 409: a conflict with an unknown message
     return isinstance(failure, OutcomeUnknown)
 
 
-def _told(pod: Pod, node: str, resolved: Sighting | None) -> BindOutcome | None:
-    """Return the outcome that the watch shows; None if there is none yet."""
+def _seen_outcome(pod: Pod, node: str, resolved: Sighting | None) -> BindOutcome | None:
+    """Return the outcome shown by the watch; None if there is none yet."""
     if resolved is None or not resolved.done():
         return None
     found = None if resolved.cancelled() else resolved.result()
-    return Unknown() if found is None else _judge(pod, node, _seen(pod, found))
+    return Unknown() if found is None else _outcome_of(pod, node, _seen(pod, found))
 
 
 def _seen(pod: Pod, node: str) -> _PlacedPod | None:
     return _PlacedPod(_Identity(pod.uid), _Place(node)) if node else None
 
 
-def _judge(pod: Pod, node: str, found: _PlacedPod | None) -> Bound | Refused | None:
+def _outcome_of(pod: Pod, node: str, found: _PlacedPod | None) -> Bound | Refused | None:
     if found is None:
         return Refused(Refusal.GONE, f'pods "{pod.name}" not found')
     if found.metadata.uid != pod.uid:

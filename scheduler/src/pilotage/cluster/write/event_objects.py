@@ -18,7 +18,7 @@ _LONGEST_NAME = 253
 
 
 class Subject(NamedTuple):
-    """The identity of an event in a series: everything but the note."""
+    """The identity of an event series: everything except the note."""
 
     severity: str
     reason: str
@@ -46,27 +46,27 @@ class EventApi(Protocol):
     """One of the two APIs for events."""
 
     def path(self, namespace: str) -> str:
-        """Return where events are created."""
+        """Return the path for creating events."""
 
     def creation(self, event: EventContent) -> dict[str, Any]:
-        """Return an event that is new to the server."""
+        """Return the first event of a series."""
 
     def repetition(self, event: EventContent) -> dict[str, Any]:
-        """Return the patch for an event that happened again."""
+        """Return the patch for a repeated event."""
 
 
 class EventsV1:
-    """The API events.k8s.io/v1, which the server checks strictly."""
+    """The API events.k8s.io/v1, which the server validates strictly."""
 
     def __init__(self, hostname: str) -> None:
         self._hostname = hostname
 
     def path(self, namespace: str) -> str:
-        """Return where events are created."""
+        """Return the path for creating events."""
         return f"/apis/events.k8s.io/v1/namespaces/{quote(namespace, safe='')}/events"
 
     def creation(self, event: EventContent) -> dict[str, Any]:
-        """Return an event that is new to the server; one that happened more than once has a series from the start."""
+        """Return a new event; one that was already repeated has a series from the start."""
         subject = event.subject
         return {
             "apiVersion": "events.k8s.io/v1",
@@ -84,7 +84,7 @@ class EventsV1:
         }
 
     def repetition(self, event: EventContent) -> dict[str, Any]:
-        """Return the patch for an event that happened again."""
+        """Return the patch for a repeated event."""
         return {"series": {"count": event.count, "lastObservedTime": _microtime(event.last)}}
 
 
@@ -92,11 +92,11 @@ class CoreV1:
     """The API core/v1, for old API servers and for leader election."""
 
     def path(self, namespace: str) -> str:
-        """Return where events are created."""
+        """Return the path for creating events."""
         return f"/api/v1/namespaces/{quote(namespace, safe='')}/events"
 
     def creation(self, event: EventContent) -> dict[str, Any]:
-        """Return an event that is new to the server."""
+        """Return the first event of a series."""
         subject = event.subject
         return {
             "apiVersion": "v1",
@@ -113,24 +113,24 @@ class CoreV1:
         }
 
     def repetition(self, event: EventContent) -> dict[str, Any]:
-        """Return the patch for an event that happened again."""
+        """Return the patch for a repeated event."""
         return {"count": event.count, "lastTimestamp": _seconds(event.last)}
 
 
 def event_name(event: EventContent) -> str:
-    """Return the event's name: its object's and the time, or a digest of both where they are too long for a name."""
+    """Return the event's name: its object's name and the time, or a digest of both if that is too long."""
     name = f"{event.subject.name}.{event.first:x}"
     return name if len(name) <= _LONGEST_NAME else str(uuid5(NAMESPACE_OID, name))
 
 
 def shortened(note: str) -> str:
-    """Return a note of at most the server's limit, with a mark at the end if it was cut."""
+    """Return the note, cut to the server's limit with a mark at the end."""
     if len(note) * 4 <= _LONGEST_NOTE:  # no character takes more than four bytes
         return note
     text = note.encode(errors="replace")
     if len(text) <= _LONGEST_NOTE:
         return note
-    # kube-scheduler cuts through characters, which leaves invalid UTF-8.
+    # kube-scheduler cuts between bytes, which leaves invalid UTF-8.
     return text[: _LONGEST_NOTE - len(_MARK)].decode(errors="ignore") + _MARK
 
 

@@ -1,4 +1,4 @@
-"""Events to be sent: new ones before repetitions, and bounded in number."""
+"""The queue of events to send: new ones before repetitions, limited in number."""
 
 import asyncio
 from collections import deque
@@ -7,19 +7,19 @@ from pilotage.cluster.write.event_series import RecordedEvent
 
 
 class EventQueue:
-    """Events that wait for a worker, each at most once; of too many, the oldest repetition is dropped first."""
+    """Events waiting for a worker, each at most once; above the limit, the oldest repetition is dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._new: deque[RecordedEvent] = deque()
         self._repeated: deque[RecordedEvent] = deque()
-        self._tokens = asyncio.Semaphore(0)  # one for each event that waits
+        self._tokens = asyncio.Semaphore(0)  # one for each waiting event
 
     def __len__(self) -> int:
         return len(self._new) + len(self._repeated)
 
     def put(self, event: RecordedEvent) -> RecordedEvent | None:
-        """Add an event; returns the one that was dropped for it."""
+        """Add an event; returns the event dropped for it."""
         event.is_queued = True
         (self._repeated if event.written else self._new).append(event)
         if len(self) > self._most:
@@ -28,7 +28,7 @@ class EventQueue:
         return None
 
     async def get(self) -> RecordedEvent:
-        """Wait for an event and take it out."""
+        """Wait for an event and remove it."""
         await self._tokens.acquire()
         return self._pop(self._new or self._repeated)
 

@@ -1,4 +1,4 @@
-"""Events about pods, sent after everything that is more urgent."""
+"""Records events about pods, and sends them with low priority."""
 
 import asyncio
 import logging
@@ -19,20 +19,20 @@ log = logging.getLogger(__name__)
 
 _WORKERS = 8
 _MOST_WAITING = 100_000
-_LONGEST_HOLD = 3.0  # seconds that an event yields to binds
+_LONGEST_HOLD = 3.0  # seconds for which an event yields to binds
 _CALM_POLL = 0.005
 _SWEEP_EVERY = 60.0
 _SWEEP_SLICE = 500  # events, after which the task yields
 _ATTEMPTS = 12
 _OVERLOADED = frozenset({429, 503, 504})
 _PAUSE, _JITTER = 10.0, 0.25
-_KEPT_OF_NOTE = 1025  # characters: one more than the limit, so that a longer note is still seen to be cut
+_KEPT_OF_NOTE = 1025  # characters: one more than the limit, so that a longer note is still marked as cut
 
 
 class EventRecorder:
-    """Records events without ever waiting; `run` sends them while not `busy`.
+    """Records events without waiting; `run` sends them while not `busy`.
 
-    It has its own client and workers, so that no flood of events delays a bind.
+    It has its own client and workers, so that a flood of events does not delay binds.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class EventRecorder:
         longest_hold: float = _LONGEST_HOLD,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self.dropped = 0  # because too many waited
-        self.rejected: Counter[int] = Counter()  # by the server, with this status; 0: it never responded
+        self.dropped = 0  # above the limit of waiting events
+        self.rejected: Counter[int] = Counter()  # by the server, by status; 0: no response
         self._api = api
         self._events = events
         self._busy = busy
@@ -65,13 +65,13 @@ class EventRecorder:
 
     @property
     def waiting(self) -> int:
-        """Return how many events are not written yet."""
+        """Return the number of events that are not written yet."""
         return len(self._queue) + self._in_progress
 
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Record an event about a pod; with `once` it is not remembered, because it cannot repeat."""
+        """Record an event about a pod; with `once`, it cannot become a series and is not remembered."""
         version = pod.metadata.resource_version
         subject = Subject(severity, reason, action, controller, pod.namespace, pod.name, pod.uid, version)
         now = self._now()
@@ -91,11 +91,11 @@ class EventRecorder:
             group.create_task(self._sweep())
 
     async def flush(self) -> None:
-        """Wait until nothing waits to be sent."""
+        """Wait until all events are sent."""
         await self._idle.wait()
 
     async def drain(self, seconds: float) -> int:
-        """Send what waits and the counts of all series, within the time; returns how many events are left."""
+        """Send waiting events and the counts of all series within the time; returns the number of unsent events."""
         self._hurries = True
         self._finish(self._series.all())
         try:
@@ -107,7 +107,7 @@ class EventRecorder:
 
     @property
     def remembered(self) -> int:
-        """Return how many events would become a series if repeated now."""
+        """Return the number of events that would become a series if repeated now."""
         return len(self._series)
 
     # ------------------------------------------------------------------------------------------------------ queueing
@@ -117,8 +117,8 @@ class EventRecorder:
         return self._last
 
     def _put(self, event: RecordedEvent) -> None:
-        if event.is_queued or event.is_under_way:
-            return  # the count is read when it is sent
+        if event.is_queued or event.is_in_flight:
+            return  # the count is read on sending
         self._idle.clear()
         event.hold_until = asyncio.get_running_loop().time() + self._longest_hold
         given_up = self._queue.put(event)
@@ -152,28 +152,28 @@ class EventRecorder:
     async def _work(self) -> None:
         while True:
             event = await self._queue.get()
-            event.is_under_way = True
+            event.is_in_flight = True
             self._in_progress += 1
             is_sent = False
             try:
                 is_sent = await self._send_in_turn(event)
             except Exception:
-                log.exception("an event was not sent: %s", event.subject)  # one event does not stop the others
+                log.exception("an event was not sent: %s", event.subject)  # must not stop the others
             finally:
-                event.is_under_way = False
+                event.is_in_flight = False
                 self._in_progress -= 1
                 self._look_after(event, is_sent)
 
     def _look_after(self, event: RecordedEvent, is_sent: bool) -> None:
         if not is_sent:
             self._series.forget(event)
-        elif event.needs_writing:  # it was seen again meanwhile
+        elif event.needs_writing:  # it was repeated meanwhile
             self._put(event)
         if not self.waiting:
             self._idle.set()
 
     async def _send_in_turn(self, event: RecordedEvent) -> bool:
-        """Send an event when no bind is in flight; one that has waited long enough is sent anyway, but alone."""
+        """Send an event when no bind is in flight; after a long wait it is sent anyway, but only one at a time."""
         async with self._in_turn:
             if await self._must_go_alone(event):
                 return await self._send(event)
@@ -202,7 +202,7 @@ class EventRecorder:
         return False
 
     async def _write(self, event: RecordedEvent) -> int:
-        """Write an event and return the count that the server has now."""
+        """Write an event, and return the server's count."""
         count, path = event.count, self._events.path(event.subject.namespace)
         try:
             if event.written:
@@ -216,14 +216,14 @@ class EventRecorder:
         except ApiError as error:
             if error.status != 409 or event.written:
                 raise
-            return 1  # by an attempt whose response was lost
+            return 1  # created by an attempt whose response was lost
         return count
 
     def _reject(self, event: RecordedEvent, failure: Failure) -> None:
         status = failure.status if isinstance(failure, ApiError) else 0
         self.rejected[status] += 1
         times = self.rejected[status]
-        if times & (times - 1) == 0:  # the first, the second, the fourth...: a flood of events must not flood the log
+        if times & (times - 1) == 0:  # the first, second, fourth...: a flood of events must not flood the log
             log.warning(
                 "event %s on %s/%s was not written: %s (%d times so far)",
                 event.subject.reason,
@@ -235,7 +235,7 @@ class EventRecorder:
 
 
 def _may_pass(failure: Failure) -> bool:
-    """Return whether a failure is about the server and not about the event."""
+    """Return whether a failure is temporary, not caused by the event itself."""
     return not isinstance(failure, ApiError) or failure.status in _OVERLOADED or failure.retry_after is not None
 
 

@@ -1,6 +1,6 @@
-"""Which events repeat an earlier one; only a few repetitions of a series are written.
+"""Detects repeated events; only a few repetitions of a series are written.
 
-first ──> created ── again ──> series of 2 written ── again, again ──> counted here
+first ──> created ── again ──> series of 2 written ── again, again ──> counted locally
                                    ^                                      │ every half hour, and at its end
                                    └──────────────────────────────────────┘
 """
@@ -25,16 +25,16 @@ class RecordedEvent(Struct, gc=False, eq=False):
     note: str
     first: int
     last: int
-    hold_until: float = 0.0  # on the loop's clock: how long it may yield to binds
+    hold_until: float = 0.0  # by the loop's clock: until when it yields to binds
     count: int = 1
-    written: int = 0  # the count at the server; 0 while it has no such event
+    written: int = 0  # the server's count; 0 if it has no such event
     written_at: int = 0
     is_queued: bool = False
-    is_under_way: bool = False
+    is_in_flight: bool = False
 
     @property
     def needs_writing(self) -> bool:
-        """Return whether to write it now: at the first occurrence and at the second."""
+        """Return whether to write it now: at the first and the second occurrence."""
         return self.written == 0 or self.written == 1 < self.count
 
     @property
@@ -55,7 +55,7 @@ class EventSeries:
         return len(self._events)
 
     def seen_again(self, subject: Subject, now: int) -> RecordedEvent | None:
-        """Count a repetition of an event and return it; None if it was not seen recently."""
+        """Count a repetition of an event and return it; None if it is not a recent one."""
         event = self._events.get(subject)
         if event is None or now - event.last > ENDS_AFTER:
             return None
@@ -65,7 +65,7 @@ class EventSeries:
         return event
 
     def remember(self, event: RecordedEvent) -> list[RecordedEvent]:
-        """Remember a new event; returns those that were evicted for it."""
+        """Remember a new event; returns the events evicted for it."""
         ended = [self._events.pop(event.subject)] if event.subject in self._events else []
         if len(self._events) >= self._most_remembered:
             ended.append(self._events.popitem(last=False)[1])
@@ -73,19 +73,19 @@ class EventSeries:
         return ended
 
     def forget(self, event: RecordedEvent) -> None:
-        """Forget an event: its next occurrence is a first one."""
+        """Forget an event, so that its next occurrence counts as the first."""
         if self._events.get(event.subject) is event:
             del self._events[event.subject]
 
     def take_ended(self, now: int, most: int) -> list[RecordedEvent]:
-        """Forget events that were not repeated recently, up to a number, and return them."""
+        """Forget events that were not repeated recently, and return up to a number of them."""
         ended = [event for event in islice(self._events.values(), most) if now - event.last > ENDS_AFTER]
         for event in ended:
             del self._events[event.subject]
         return ended
 
     def all(self) -> list[RecordedEvent]:
-        """Return all events that are remembered."""
+        """Return all remembered events."""
         return list(self._events.values())
 
 

@@ -1,4 +1,4 @@
-"""Eviction: a pod gets a condition with the reason, and is deleted."""
+"""Evicts pods: sets a condition with the reason, then deletes the pod."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from pilotage.model.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """The victim is being deleted; or it was already gone, then there is no event."""
+    """The victim is being deleted, or did not exist any more, in which case no event is recorded."""
 
     was_gone: bool = False
 
@@ -29,7 +29,7 @@ class NotEvicted:
 
 
 class Evictor:
-    """Deletes pods that make room for more important ones."""
+    """Deletes the victims of preemption."""
 
     def __init__(self, api: Api, *, clock: Callable[[], float] = time.time) -> None:
         self._api = api
@@ -38,7 +38,7 @@ class Evictor:
     async def evict(
         self, victim: Pod, scheduler: str, preemptor: Literal["pod", "podgroup"] = "pod"
     ) -> Evicted | NotEvicted:
-        """Set the condition on the victim, then delete it, never another pod of the same name."""
+        """Set the condition of the victim, then delete it, but never a successor of the same name."""
         try:
             await self._explain(victim, scheduler, preemptor)
             await self._delete(victim)
@@ -53,7 +53,7 @@ class Evictor:
             await with_retries(lambda: self._api.patch(status_path(victim), body), PASSING_OR_CONFLICT)
 
     async def _delete(self, victim: Pod) -> None:
-        # kube-scheduler sets no precondition; without one a successor of the same name would be deleted.
+        # kube-scheduler sets no precondition, and so could delete a successor of the same name.
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": victim.uid}}
         body = msgspec.json.encode(options)
         await with_retries(lambda: self._api.delete(pod_path(victim), body), PASSING_OR_CONFLICT)

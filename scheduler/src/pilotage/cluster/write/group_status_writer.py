@@ -1,6 +1,6 @@
-"""Writes the status of Kubernetes' own PodGroups asynchronously: the newest state, if it is new.
+"""Writes the status of Kubernetes' own PodGroups in the background: only the newest state, and only changes.
 
-Once a group is scheduled it stays so, whatever happens to its pods later.
+A scheduled group stays scheduled, whatever happens to its pods later.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ Said = tuple[str, str, str]  # status, reason, message
 
 
 class GroupStatusWriter:
-    """Keeps one condition of groups up to date; `newest` returns the last known state of one, None if it is gone."""
+    """Keeps one condition of groups up to date; `newest` returns the last known state of one, None if deleted."""
 
     def __init__(
         self, api: Api, newest: Callable[[GangName], NativePodGroup | None], clock: Callable[[], float] = time.time
@@ -41,16 +41,16 @@ class GroupStatusWriter:
         self._idle.set()
 
     def scheduled(self, gang: GangName) -> None:
-        """Set that enough pods of a group are scheduled."""
+        """Set the condition that enough pods of a group are scheduled."""
         self._put(gang, ("True", SCHEDULED, ""))
 
     def waits(self, gang: GangName, reason: str, message: str) -> None:
-        """Set why a group is not scheduled."""
+        """Set the condition that a group is not scheduled."""
         if self._waiting.get(gang, ("", "", ""))[0] != "True":
             self._put(gang, ("False", reason, message))
 
     async def flush(self) -> None:
-        """Wait until nothing waits to be written."""
+        """Wait until all changes are written."""
         await self._idle.wait()
 
     async def run(self) -> None:
@@ -63,9 +63,7 @@ class GroupStatusWriter:
                 try:
                     await self._write(gang, said)
                 except Exception:
-                    log.exception(
-                        "the status of PodGroup %s was not written", gang
-                    )  # one failure does not stop the others
+                    log.exception("the status of PodGroup %s was not written", gang)  # must not stop the others
             self._idle.set()
 
     def _put(self, gang: GangName, said: Said) -> None:
@@ -93,7 +91,7 @@ class GroupStatusWriter:
             self._written.popitem(last=False)
 
     def _known(self, group: NativePodGroup) -> Said:
-        """Return the last known condition of a group: ours, or else from the watch."""
+        """Return the last known condition of a group: our own, otherwise from the watch."""
         shown = group.status.condition(INITIALLY_SCHEDULED)
         said = ("", "", "") if shown is None else (shown.status, shown.reason, shown.message)
         return said if said[0] == "True" else self._written.get(group.metadata.uid, said)

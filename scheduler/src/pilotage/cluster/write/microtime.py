@@ -4,5 +4,5 @@ from datetime import UTC, datetime
 
 
 def format_microtime(moment: datetime) -> str:
-    """Write a moment as the API server writes a MicroTime."""
+    """Format a time as a MicroTime of the API."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Annotations and labels on the pod that this process runs in."""
+"""Writes annotations and labels of the pod that this process runs in."""
 
 import asyncio
 import json
@@ -14,11 +14,11 @@ log = logging.getLogger(__name__)
 MOMENT = 1.0  # seconds
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0)  # seconds between tries; the last one is repeated
 MERGE_PATCH = "application/merge-patch+json"
-WILL_NOT_HELP = {400, 401, 403, 404, 422}  # to try again; they are tried at the slowest pace
+UNLIKELY_TO_PASS = {400, 401, 403, 404, 422}  # unlikely to succeed with a retry, so retried at the slowest pace
 
 
 async def annotate_once(api: ApiClient, namespace: str, name: str, annotations: Mapping[str, str | None]) -> None:
-    """Write annotations of a pod, without trying again."""
+    """Write annotations of a pod, without retries."""
     body = json.dumps({"metadata": {"annotations": annotations}}).encode()
     try:
         await api.patch(_path(namespace, name), body, content_type=MERGE_PATCH, timeout=5.0)
@@ -27,7 +27,7 @@ async def annotate_once(api: ApiClient, namespace: str, name: str, annotations: 
 
 
 def _path(namespace: str, name: str) -> str:
-    # This subresource accepts annotations too, and write access to it cannot change what a pod runs.
+    # This subresource also accepts annotations, and write access to it cannot change what a pod runs.
     return f"/api/v1/namespaces/{namespace}/pods/{name}/status"
 
 
@@ -44,21 +44,21 @@ class OwnPod:
         self._complaint = ""
 
     def annotate(self, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations soon; None removes one."""
+        """Set annotations in the background; None removes one."""
         if {**self._wanted, **annotations} != self._wanted:
             self._wanted.update(annotations)
             self._is_written.clear()
             self._news.set()
 
     def label(self, labels: Mapping[str, str | None]) -> None:
-        """Let the pod have these labels soon; None takes one away."""
+        """Set labels in the background; None removes one."""
         if {**self._labels, **labels} != self._labels:
             self._labels.update(labels)
             self._is_written.clear()
             self._news.set()
 
     async def written(self) -> None:
-        """Wait until the annotations are written; only briefly, because nothing may depend on them."""
+        """Wait briefly until the annotations are written; nothing may depend on them."""
         with suppress(TimeoutError):
             async with asyncio.timeout(MOMENT):
                 await self._is_written.wait()
@@ -76,8 +76,8 @@ class OwnPod:
             try:
                 await self._api.patch(self._path, self._body(), content_type=MERGE_PATCH, timeout=10.0)
             except (ApiError, Unreachable, OutcomeUnknown) as error:
-                self._complain(error)
-                hopeless = isinstance(error, ApiError) and error.status in WILL_NOT_HELP
+                self._log_once(error)
+                hopeless = isinstance(error, ApiError) and error.status in UNLIKELY_TO_PASS
                 await asyncio.sleep(PAUSES[-1] if hopeless else PAUSES[min(tries, len(PAUSES) - 1)])
                 tries += 1
             else:
@@ -90,7 +90,7 @@ class OwnPod:
         labels = {"labels": self._labels} if self._labels else {}
         return json.dumps({"metadata": {"annotations": self._wanted, **labels}}).encode()
 
-    def _complain(self, error: Exception) -> None:
+    def _log_once(self, error: Exception) -> None:
         if str(error) != self._complaint:  # once
             log.warning("cannot write annotations of our own pod, its role may lack patch of pods/status: %s", error)
         self._complaint = str(error)

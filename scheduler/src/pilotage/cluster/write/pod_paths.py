@@ -1,4 +1,4 @@
-"""Where the API keeps pods."""
+"""API paths of pods."""
 
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ def pod_path(pod: Pod) -> str:
 
 
 def binding_path(pod: Pod) -> str:
-    """Return the path that takes the binding of a pod."""
+    """Return the path of a pod's binding."""
     return f"{pod_path(pod)}/binding"
 
 

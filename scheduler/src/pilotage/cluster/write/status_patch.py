@@ -1,4 +1,4 @@
-"""What a scheduler writes into the status of a pod or a group: why it waits, its nominated node, why it is evicted."""
+"""Patches of pod and group statuses: conditions and nominated nodes."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ class Conditioned(Protocol):
         """Return all of them."""
 
     def condition(self, kind: str) -> Condition | None:
-        """Return the one of this type."""
+        """Return the condition of this type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class NewCondition:
     message: str
     generation: int
 
-    def is_said_by(self, status: Conditioned) -> bool:
-        """Return whether an object already has this condition; an older observed generation makes no difference."""
+    def is_set_on(self, status: Conditioned) -> bool:
+        """Return whether an object already has this condition, regardless of an older observed generation."""
         old = status.condition(self.type)
         return old is not None and (old.status, old.reason, old.message) == (self.status, self.reason, self.message)
 
@@ -57,7 +57,7 @@ class StatusChange:
 
     def beyond(self, status: PodStatus) -> "StatusChange":
         """Return the part that a pod's status does not have yet."""
-        said = self.condition is None or self.condition.is_said_by(status)
+        said = self.condition is None or self.condition.is_set_on(status)
         return StatusChange(
             None if said else self.condition, None if self.nominate == status.nominated_node_name else self.nominate
         )
@@ -73,18 +73,18 @@ def waiting_condition(pod: Pod, reason: str, message: str) -> NewCondition:
 
 
 def eviction_condition(victim: Pod, scheduler: str, preemptor: str) -> NewCondition:
-    """Return the condition of a pod that is evicted for a pod or a group."""
+    """Return the condition of a pod that is evicted for another pod or a group."""
     message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
     return NewCondition(DISRUPTION_TARGET, "True", PREEMPTED, message, victim.metadata.generation)
 
 
 def patch_body(uid: str, change: StatusChange, status: Conditioned, now: float) -> bytes:
-    """Return the strategic merge patch of a change; the server rejects it for an object with another uid."""
+    """Return the strategic merge patch of a change; the server rejects it for an object with another UID."""
     patched: dict[str, Any] = {}
     if change.condition is not None:
         patched["conditions"] = [_condition(change.condition, status, now)]
         if status.conditions and status.condition(change.condition.type) is None:
-            # Without an order the server puts it first; conditions read as a history.
+            # Without an explicit order the server inserts it first; conditions should read like a history.
             types = (*(each.type for each in status.conditions), change.condition.type)
             patched["$setElementOrder/conditions"] = [{"type": each} for each in types]
     if change.nominate is not None:
@@ -97,6 +97,6 @@ def _condition(new: NewCondition, status: Conditioned, now: float) -> dict[str, 
     if new.generation:
         written["observedGeneration"] = new.generation
     old = status.condition(new.type)
-    if old is None or old.status != new.status:  # what a patch omits stays
+    if old is None or old.status != new.status:  # fields that a patch omits stay
         written["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return written

@@ -1,9 +1,9 @@
-"""Writes the status of pods asynchronously: in order for each pod, and only the newest change.
+"""Writes the status of pods in the background: in order for each pod, and only the newest change.
 
-condition ──> waiting ──> under way ──> written
-                 │  ^         │ failed, retriable: back, under newer changes
+condition ──> waiting ──> in flight ──> written
+                 │  ^         │ retriable failure: requeued, below newer changes
                  │  └─────────┘
-                 └──> dropped    the pod is being bound, or is gone
+                 └──> dropped    the pod is being bound, or was deleted
 """
 
 import asyncio
@@ -41,14 +41,14 @@ _MOST_REMEMBERED = 2_000  # the watch is never that many writes behind
 
 @dataclass(slots=True)
 class _Waiting:
-    """A change of a pod's status that is still to be written."""
+    """A change of a pod's status that is not written yet."""
 
     pod: Pod
     change: StatusChange
 
 
 class _Flight:
-    """A write in flight; a bind of the pod has to wait for its end."""
+    """A write in flight, whose end a bind of the pod must await."""
 
     def __init__(self) -> None:
         self.is_superseded = False
@@ -56,7 +56,7 @@ class _Flight:
 
 
 class _WrittenPod(Struct, gc=False):
-    """The part of the response to a patch that shows what need not be written again."""
+    """The part of the response to a patch that shows what does not need to be written again."""
 
     metadata: Metadata
     status: PodStatus = PodStatus()
@@ -66,7 +66,7 @@ _decode_written = msgspec.json.Decoder(_WrittenPod).decode
 
 
 class StatusWriter:
-    """Keeps the status of unplaced pods up to date; `newest` returns the last known state of a pod, None if it is gone.
+    """Keeps the status of unplaced pods up to date; `newest` returns the last known state of a pod, None if deleted.
 
     Nothing blocks: `run` writes, all other methods only record what to write.
     """
@@ -80,7 +80,7 @@ class StatusWriter:
         most_waiting: int = _MOST_WAITING,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.dropped = 0  # changes that were dropped because too many waited
+        self.dropped = 0  # changes above the limit of waiting ones
         self._api = api
         self._newest = newest
         self._workers = workers
@@ -88,7 +88,7 @@ class StatusWriter:
         self._clock = clock
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()  # by uid, the oldest first
         self._in_progress: dict[str, _Flight] = {}
-        self._ready: asyncio.Queue[str] = asyncio.Queue()  # a uid may be here needlessly or twice, but never too late
+        self._ready: asyncio.Queue[str] = asyncio.Queue()  # may contain a uid needlessly or twice, but never too late
         # The server's last response, by uid; None if a write failed but may have taken effect.
         self._written: OrderedDict[str, _WrittenPod | None] = OrderedDict()
         self._idle = asyncio.Event()
@@ -117,7 +117,7 @@ class StatusWriter:
         return flight is not None
 
     async def settled(self, uid: str) -> None:
-        """Wait until no write of a pod's status is in flight: one after the bind would undo its condition."""
+        """Wait until no write of a pod's status is in flight: after the bind it would overwrite the condition."""
         if flight := self._in_progress.get(uid):
             await asyncio.shield(flight.ended)
 
@@ -127,7 +127,7 @@ class StatusWriter:
         return self._idle.is_set()
 
     async def flush(self) -> None:
-        """Wait until nothing waits to be written."""
+        """Wait until all changes are written."""
         await self._idle.wait()
 
     async def run(self) -> None:
@@ -151,7 +151,7 @@ class StatusWriter:
         self._offer(pod.uid)
 
     def _put_back(self, failed: _Waiting) -> None:
-        """Requeue a change that could not be written, under newer changes."""
+        """Requeue a change that could not be written, below newer changes."""
         newer = self._waiting.get(failed.pod.uid)
         if newer is None:
             self._waiting[failed.pod.uid] = failed
@@ -177,7 +177,7 @@ class StatusWriter:
             try:
                 await self._write(uid, flight)
             except Exception:
-                log.exception("the status of pod %s was not written", uid)  # one pod does not stop the others
+                log.exception("the status of pod %s was not written", uid)  # must not stop the others
             finally:
                 del self._in_progress[uid]
                 flight.ended.set_result(None)
@@ -185,7 +185,7 @@ class StatusWriter:
                 self._notice_idle()
 
     async def _write(self, uid: str, flight: _Flight) -> None:
-        """Write the pending change of a pod, including newer changes if it takes more than one attempt."""
+        """Write the pending change of a pod; retries include newer changes."""
         for attempt in count():
             if (taken := self._waiting.pop(uid, None)) is None:
                 return
@@ -203,7 +203,7 @@ class StatusWriter:
 
     async def _patch(self, taken: _Waiting) -> Failure | None:
         pod = self._newest(taken.pod)
-        if pod is None or pod.node_name:  # the condition of a pending pod would be wrong now
+        if pod is None or pod.node_name:  # the condition of a pending pod does not apply any more
             return None
         known = self._known_status(pod)
         change = taken.change if known is None else taken.change.beyond(known)
@@ -223,7 +223,7 @@ class StatusWriter:
         return patch_body(pod.uid, change, status, self._clock())
 
     def _known_status(self, pod: Pod) -> PodStatus | None:
-        """Return the newest status: ours, until the watch shows it or a later one; None if in doubt."""
+        """Return the newest status: our own, until the watch shows it or a later one; None if unknown."""
         if pod.uid not in self._written:
             return pod.status
         written = self._written[pod.uid]

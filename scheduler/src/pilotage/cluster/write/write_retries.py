@@ -1,4 +1,4 @@
-"""Which failed writes are retried, and when."""
+"""Retries of failed writes."""
 
 import asyncio
 import random
@@ -14,15 +14,15 @@ PASSING = frozenset({500, 503})
 PASSING_OR_CONFLICT = PASSING | {409}
 
 _TOO_MANY_REQUESTS = 429
-_PAUSES = (0.010, 0.050, 0.250)  # four attempts, as every writer of kube-scheduler makes
+_PAUSES = (0.010, 0.050, 0.250)  # four attempts, like every writer of kube-scheduler
 _JITTER = 0.1
-_LONGEST_PAUSE = 10.0  # a longer Retry-After is cut to this
+_LONGEST_PAUSE = 10.0  # the maximum for Retry-After
 
 
 def pause_after(attempt: int, failure: Failure, passing: frozenset[int]) -> float | None:
-    """Return the delay before the attempt after this one (the first is 0); None if there is none.
+    """Return the delay after this attempt (the first is 0); None if it was the last.
 
-    `passing` are the statuses that are worth a retry.
+    `passing` are the statuses worth a retry.
     """
     if attempt >= len(_PAUSES):
         return None
@@ -54,15 +54,15 @@ async def with_retries(call: Callable[[], Awaitable[bytes]], passing: frozenset[
 
 
 def means_another_pod(error: ApiError) -> bool:
-    """Return whether a write was rejected because the pod of that name has another uid now."""
+    """Return whether a write was rejected because the pod of that name now has another UID."""
     if error.status == 409:
         return "UID in precondition" in error.message or "UID in the precondition" in error.message
-    # A patch whose uid is another one is an attempt to change the uid.
+    # For the server, a patch with another UID is an attempt to change the UID.
     return error.status == 422 and "metadata.uid" in error.message
 
 
 def means_gone(failure: Failure) -> bool:
-    """Return whether a write failed because the pod is gone."""
+    """Return whether a write failed because the pod was deleted."""
     return isinstance(failure, ApiError) and (failure.status == 404 or means_another_pod(failure))
 
 

@@ -1,25 +1,25 @@
-"""The events of a profile: each change once."""
+"""The events of a profile, one for each change."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pilotage.scheduler_profiles.resource import Condition
-from pilotage_operator.profiles.actions import TellEvent
+from pilotage_operator.profiles.actions import WriteEvent
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.world import StoredProfile
 
-# What is normal when it is so, and worth a warning when it is not, or the other way round.
+# The status of each condition that is normal; the opposite is worth a warning.
 _GOOD_NEWS = {
     **dict.fromkeys(("Accepted", "Applied", "Ready"), "True"),
     **dict.fromkeys(("RolledBack", "Warning", "Contended"), "False"),
 }
-# These follow from another condition, which says more.
+# These follow from another condition with more details.
 _TOLD_ELSEWHERE = {
     *("NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting", "NoWarning", "NotContended"),
 }
 
 
-def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[TellEvent]:
+def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[WriteEvent]:
     """Yield an event for each condition that changed."""
     for condition in status["conditions"]:
         old = before.conditions.get(condition["type"])
@@ -31,7 +31,7 @@ def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> It
         good = condition["status"] == _GOOD_NEWS[condition["type"]]
         severity: Literal["Normal", "Warning"] = "Normal" if good else "Warning"
         note = f"generation {stored.metadata.generation}: {condition['message']}"
-        yield TellEvent(stored.name, stored.metadata.uid, severity, condition["reason"], note)
+        yield WriteEvent(stored.name, stored.metadata.uid, severity, condition["reason"], note)
 
 
 def _is_later(old: Condition, condition: Mapping[str, Any]) -> bool:
