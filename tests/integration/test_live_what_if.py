@@ -133,6 +133,8 @@ def test_it_says_what_then_happens(scene: Scene) -> None:
         control_plane.fake_nodes([scene.node(number, 4) for number in (3, 4, 5)])
         until(lambda: places(scene.pods("web")).total() == 20, "all pods have a node")
         assert (waiting["others"]["placedCount"], more["pods"]["placed"]) == (8, 20)
+        shapes = scene.ask("top", "shapes", "-n", scene.name, "--source", "local")["items"]
+        assert [(each["pods"], each["copies"]) for each in shapes] == [(20, 4)], "24 cores are there"
 
         # 3. a drain: eight pods look for another place, and only four find one
         until(lambda: all(_runs(pod) for pod in scene.pods("web")), "all pods run")

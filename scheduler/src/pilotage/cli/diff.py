@@ -42,8 +42,8 @@ Exit code: 0 if they are equal, 3 if they differ, 2 if there is no answer.
     metavar="spec|running|last-good|GENERATION",
     help="The base of the comparison. Default: the last spec that all replicas ran; with -f, the spec in the cluster.",
 )
-@asks_a_cluster(About.CLUSTER, source=None)
 @plugin_dir_option
+@asks_a_cluster(About.CLUSTER, source=None)
 @output_option()
 @verbose_option
 def command(

@@ -36,8 +36,8 @@ Exit code: 0 if there is no fault, 3 if there is one, 2 if the cluster does not 
 
 
 @click.command("doctor", cls=PlainCommand, epilog=EPILOG)
-@asks_a_cluster(About.CLUSTER)
 @click.option("--all", "everything", is_flag=True, help="Show checks that passed, too.")
+@asks_a_cluster(About.CLUSTER)
 @output_option()
 @verbose_option
 def command(asked: Asked, everything: bool, output: str, no_headers: bool) -> None:

@@ -52,7 +52,6 @@ class Wish:
     metavar="[NAMESPACE/]POD|KIND/NAME",
     shell_complete=lambda context, _parameter, word: pod_names(context, word),
 )
-@asks_a_cluster(source=Auto.PROGRAM)
 @click.option("--attempts", is_flag=True, help="Show the last attempts, which only the scheduler knows.")
 @click.option("--nodes", "one_by_one", is_flag=True, help="Show nodes one by one even if there are many.")
 @click.option("--all", "everything", is_flag=True, help="Show all nodes.")
@@ -66,6 +65,7 @@ class Wish:
     help="Compare NODE with the pod's node, plugin by plugin.",
 )
 @click.option("--no-remedies", is_flag=True, help="Do not search for changes that would place the pod.")
+@asks_a_cluster(source=Auto.PROGRAM)
 @output_option()
 @verbose_option
 def command(

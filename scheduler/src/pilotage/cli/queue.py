@@ -30,7 +30,6 @@ Exit code: 0; 2 if there is no answer.
 
 
 @click.command("queue", cls=PlainCommand, epilog=EPILOG)
-@asks_a_cluster()
 @click.option("--by", type=click.Choice(GROUPINGS), default="reason", show_default=True, help="How to group the pods.")
 @click.option("--pods", "one_by_one", is_flag=True, help="Show single pods instead of groups.")
 @click.option("--scheduler", default="", metavar="NAME", help="Only pods with this schedulerName.")
@@ -39,6 +38,7 @@ Exit code: 0; 2 if there is no answer.
     "--limit", default=100, show_default=True, type=click.IntRange(1, 500), help="The maximum number of lines."
 )
 @click.option("-w", "--watch", is_flag=True, help="Print the answer again after every change.")
+@asks_a_cluster()
 @output_option("wide", "name")
 @verbose_option
 def command(

@@ -30,12 +30,12 @@ Exit code: 0 if everything is healthy, 3 if something is not, or not within the 
 
 @click.command("status", cls=PlainCommand, epilog=EPILOG)
 @click.argument("names", nargs=-1, metavar="[PROFILE]...")
-@asks_a_cluster(About.CLUSTER)
 @click.option("-w", "--watch", is_flag=True, help="Print the answer again after every change.")
 @click.option(
     "--wait", is_flag=True, help="Wait until everything is healthy, or until a profile is rejected or rolled back."
 )
 @click.option("--timeout", default=90.0, show_default=True, metavar="SECONDS", help="The timeout of --wait.")
+@asks_a_cluster(About.CLUSTER)
 @output_option("wide", "name")
 @verbose_option
 def command(

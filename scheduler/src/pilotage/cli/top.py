@@ -27,9 +27,9 @@ Exit code: 0; 2 if there is no answer.
 
 @click.command("top", cls=PlainCommand, epilog=EPILOG)
 @click.argument("what", type=click.Choice(["nodes", "shapes", "plugins"]), default="nodes")
-@asks_a_cluster()
 @click.option("--sort", type=click.Choice(SORTS), default=CPU, show_default=True, help="Which nodes come first.")
 @click.option("--limit", type=click.IntRange(1), help="The maximum number of lines. Default: 50; 10 for shapes.")
+@asks_a_cluster()
 @output_option("wide", "name")
 @verbose_option
 def command(asked: Asked, what: str, sort: str, limit: int | None, output: str, no_headers: bool) -> None:
