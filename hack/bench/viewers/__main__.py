@@ -82,10 +82,9 @@ def _print_costs(alone: list[Cost]) -> None:
     click.echo("answers while the scheduler rests, made each time")
     for each in alone:
         kept = "" if each.is_kept else "  MISSED"
-        click.echo(
-            f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, the longest slice "
-            f"{1e3 * each.longest:5.2f} ms ({each.where}), {each.size / 1e3:,.0f} kB{kept}"
-        )
+        longest = f"the longest slice {1e3 * each.longest:5.2f} ms ({each.where})"
+        size = f"{each.size / 1e3:,.0f} kB"
+        click.echo(f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, {longest}, {size}{kept}")
 
 
 def _print(pair: Pair, *, profile: bool) -> None:
@@ -98,15 +97,18 @@ def _print(pair: Pair, *, profile: bool) -> None:
     shares = [each.api_seconds / each.passed for each in pair.viewed]
     click.echo(f"  share of API     {100 * median(shares):8.1f} % of the loop's time")
     click.echo(f"  longest slice    {1e3 * max(each.longest_handler for each in pair.viewed):8.2f} ms")
-    collected = [1e3 * median(each.collecting for each in rounds) for rounds in (pair.without, pair.viewed)]
+    told = [
+        f"{sum(each.collections for each in rounds)} ({1e3 * sum(each.collecting for each in rounds):.0f} ms)"
+        for rounds in (pair.without, pair.viewed)
+    ]
     longest = 1e3 * max(each.longest_collection for each in (*pair.without, *pair.viewed))
     click.echo(
-        f"  not in it: garbage collections, {collected[0]:.0f} to {collected[1]:.0f} ms, the longest {longest:.1f} ms"
+        f"  not in it: garbage collections, {told[0]} without and {told[1]} with viewers, up to {longest:.1f} ms"
     )
     for each in pair.viewed:
         _print_seen(each)
     if profile:
-        _print_names(pair.viewed[-1])
+        _print_names(pair)
 
 
 def _print_throughput(pair: Pair) -> None:
@@ -127,9 +129,14 @@ def _print_seen(found: Round) -> None:
     )
 
 
-def _print_names(found: Round) -> None:
-    for name, seconds, calls, longest in found.by_name[:LINES]:
-        click.echo(f"    {name:60.60} {1e3 * seconds:9.1f} ms {calls:>8,} calls, the longest {1e3 * longest:6.2f} ms")
+def _print_names(pair: Pair) -> None:
+    """Print what callbacks took in the last round with viewers, and in the last without."""
+    without = {name: seconds for name, seconds, _, _ in pair.without[-1].by_name}
+    for name, seconds, calls, longest in pair.viewed[-1].by_name[:LINES]:
+        click.echo(
+            f"    {name:60.60} {1e3 * seconds:9.1f} ms (without {1e3 * without.get(name, 0.0):9.1f}), "
+            f"{calls:>8,} calls, the longest {1e3 * longest:6.2f} ms"
+        )
 
 
 def _verdict(pair: Pair) -> bool:

@@ -50,6 +50,7 @@ class Round:
     api_seconds: float  # of the CPU for the API
     longest_handler: float
     collecting: float  # seconds of garbage collections
+    collections: int
     longest_collection: float
     attempts: list[float] = field(default_factory=list)  # seconds of each decision
     waits: list[float] = field(default_factory=list)  # from created to bound
@@ -121,7 +122,11 @@ def _told(stage: Stage, plan: Plan) -> dict[str, Any]:
 async def play(stage: Stage, watch: Slices, plan: Plan, *, with_viewers: bool, rate: float = 0.0) -> Round:
     """Play a round."""
     gc.collect()
-    audience = await Audience.comes(stage, plan) if with_viewers else None
+    audience = None
+    if with_viewers:
+        audience = await Audience.comes(stage, plan)
+    else:
+        await stage.nobody_looks()
     stage.waits.clear()
     log = stage.api.log
     first, pods = log.count, int(rate * plan.paced_seconds) if rate else plan.pods
@@ -137,6 +142,7 @@ async def play(stage: Stage, watch: Slices, plan: Plan, *, with_viewers: bool, r
         watch.of_api(),
         watch.longest_handler(),
         watch.collecting,
+        watch.collections,
         watch.longest_collection,
         waits=list(stage.waits),
         by_name=sorted(

@@ -17,6 +17,7 @@ TEAMS = 20  # namespaces with pods that wait
 OWNERS = 100  # that they belong to
 ADMIN = "admin"
 BEHIND = 500  # pods that are created before the first of them is bound
+LONG_AGO = 1e9  # seconds
 LOOP = "pilotage.app.event_loop"
 LOADED = "load"  # the namespace of pods that come and are bound
 
@@ -113,6 +114,13 @@ class Stage:
                 pods.pop(key, None)
             self._on.server.bound.clear()
         await self.quiet()
+
+    async def nobody_looks(self) -> None:
+        """Let the API forget what it keeps for a minute for viewers that come back."""
+        api = self.api.api
+        api.feed._idle_since = api.tally._asked_at = -LONG_AGO
+        while api.tally.is_counting:
+            await asyncio.sleep(0.1)
 
     async def quiet(self) -> None:
         """Wait until the scheduler has nothing to do."""

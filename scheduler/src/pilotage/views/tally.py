@@ -129,6 +129,11 @@ class Tally:
         self._asked_at, self._beginning = 0.0, 0
         self._past: list[dict[str, Any]] = []  # of no use any more
 
+    @property
+    def is_counting(self) -> bool:
+        """Return whether changes are noted, or what was noted is still being freed."""
+        return self._queue.changed is not None or bool(self._past)
+
     def settle(self) -> Steps[None]:
         """Count what has changed."""
         self._asked_at, beginning = monotonic(), self._beginning

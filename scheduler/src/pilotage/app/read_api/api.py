@@ -32,7 +32,7 @@ class ReadApi:
     """Every path of the API, for the server to ask."""
 
     def __init__(self, state: State, process: Process, rights: Rights, budget: Budget) -> None:
-        self._process, self._rights, self.budget = process, rights, budget
+        self._process, self._rights, self.budget, self.tally = process, rights, budget, state.tally
         self.revisions = Revisions(state)
         self.shared = SharedAnswers(self.revisions.now, budget.is_active, budget.take)
         self._answering = Answering(state, process, rights, budget, self.revisions.now, self.shared)

@@ -13,7 +13,7 @@ Answered = TypeVar("Answered")
 
 # While pods are being placed: of the time that the loop works, and of the time that it has nothing to do. What sockets
 # take comes on top.
-OF_WORK, OF_REST = 0.015, 0.05
+OF_WORK, OF_REST = 0.01, 0.05
 SAVED = 0.01  # seconds of work that can be done at once after a rest
 DEBT = 0.1  # seconds of work that are made up for, if a slice was that long
 SLICE = 0.0005  # seconds of CPU, after which others have their turn; one step may go past it

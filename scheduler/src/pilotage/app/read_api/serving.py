@@ -10,6 +10,8 @@ from importlib.metadata import version
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from pilotage.app.clients import AGENT
 from pilotage.app.core import Core
 from pilotage.app.options import Options
@@ -75,6 +77,13 @@ class KnowsUsers:
         return UNAUTHORIZED if user is None else user
 
 
+def _load_numpy() -> None:
+    """Let numpy load now what it loads at the first call: 7 ms, in which nothing else would run."""
+    few = np.zeros(2, np.int32)
+    np.unique(few)
+    np.isin(few, few)
+
+
 class LiveApi:
     """The API of one process, from its start to its end."""
 
@@ -88,6 +97,7 @@ class LiveApi:
         clock: Callable[[], float],
         what_ifs: AnswersWhatIfs | None = None,
     ) -> None:
+        _load_numpy()
         self.log = DecisionLog()
         self.log.watch(core.loop, core.bindings)
         self._core, self._standing, self._options = core, standing, options
