@@ -94,6 +94,10 @@ class SchedulingQueue:
         """Return whether a pod is in flight."""
         return uid in self._in_flight
 
+    def in_flight(self) -> list[Pod]:
+        """Return the pods in flight, as they were taken: being decided, or being bound."""
+        return self._in_flight.pods()
+
     def pending(self) -> Pending:
         """Return how many pods wait."""
         return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
@@ -214,7 +218,7 @@ class SchedulingQueue:
         self.nominator.touch(queued.pod)
         queued.attempts += 1
         self.cycles += 1
-        self._in_flight.start(queued.pod.uid)
+        self._in_flight.start(queued.pod)
 
     def put_back(self, queued: QueuedPod) -> None:
         """Return a pod as if it had not been taken, in its current state; one that is gone or bound is forgotten."""
