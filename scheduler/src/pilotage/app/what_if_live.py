@@ -7,6 +7,8 @@ from pilotage.app import Configured
 from pilotage.app.core import Core
 from pilotage.app.handles import NO_SUBSCRIPTIONS
 from pilotage.app.what_if import Collected, LoadOfNow, scheduling_of
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
 from pilotage.model.pod import Pod
 from pilotage.offline.simulation import Simulation
 from pilotage.offline.what_if.answer import WhatIfAnswer
@@ -15,6 +17,7 @@ from pilotage.offline.what_if.request import WhatIf, WrongRequest
 from pilotage.offline.what_if.run import run
 from pilotage.offline.what_if.world import TooLarge, World, moment_of
 from pilotage.offline.what_if.worlds import KEPT_FOR, Busy, Worlds
+from pilotage.plugins.volumes.volume_binding.volume_binding import VolumeBinding
 from pilotage.scheduling.remedies import Gate, Remedies, Siblings
 
 __all__ = ["KEPT_FOR", "WhatIfs"]
@@ -35,7 +38,8 @@ class WhatIfs:
         # A request may contain a profile with any address: a what-if does not request figures.
         figures = NO_SUBSCRIPTIONS if load is None else LoadOfNow(load)
         self._worlds = Worlds(
-            lambda: moment_of(core.cache, core.queue), lambda: scheduling_of(ready, figures, profile_hash())
+            lambda: moment_of(core.cache, core.queue, _reserved_in(core)),
+            lambda: scheduling_of(ready, figures, profile_hash()),
         )
 
     def steps(self, request: WhatIf, revision: int = 0) -> Generator[None, None, WhatIfAnswer]:
@@ -72,6 +76,19 @@ class WhatIfs:
     def tick(self) -> None:
         """Drop copies that were not used in time."""
         self._worlds.tick()
+
+
+def _reserved_in(core: Core) -> Callable[[KubeObject], KubeObject]:
+    """Return how the profiles that run see an object, whose reservations their copies do not know."""
+    plugins = [each for engine in core.engines.values() for each in engine.runner.plugin_set.reserve]
+    binding = [each for each in plugins if isinstance(each, VolumeBinding)]
+
+    def reserved(found: KubeObject) -> KubeObject:
+        if not isinstance(found, PersistentVolume | PersistentVolumeClaim):
+            return found
+        return next((changed for each in binding if (changed := each.as_reserved(found)) is not found), found)
+
+    return reserved
 
 
 def _remedies(world: World, pod: Pod, gang: Siblings, gate: Gate | None) -> Generator[None, None, Remedies | None]:

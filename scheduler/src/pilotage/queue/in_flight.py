@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pilotage.framework.api.events import Event
+from pilotage.model.pod import Pod
 
 
 class InFlightEvent(NamedTuple):
@@ -21,6 +22,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self._taken: OrderedDict[str, int] = OrderedDict()  # uid -> number; the oldest comes first
+        self._pods: dict[str, Pod] = {}  # the same pods, as they were taken
         self._events: deque[InFlightEvent] = deque()
         self._number = 0
 
@@ -30,15 +32,21 @@ class InFlight:
     def __contains__(self, uid: str) -> bool:
         return uid in self._taken
 
-    def start(self, uid: str) -> None:
+    def pods(self) -> list[Pod]:
+        """Return the pods in flight as they were taken, the oldest first."""
+        return list(self._pods.values())
+
+    def start(self, pod: Pod) -> None:
         """Start remembering events for this pod."""
         self._number += 1
-        self._taken[uid] = self._number
+        self._taken[pod.uid] = self._number
+        self._pods[pod.uid] = pod
 
     def done(self, uid: str) -> None:
         """Forget the pod, and events that no other pod needs."""
         if self._taken.pop(uid, None) is None:
             return
+        del self._pods[uid]
         oldest = next(iter(self._taken.values()), self._number + 1)
         while self._events and self._events[0].number < oldest:
             self._events.popleft()

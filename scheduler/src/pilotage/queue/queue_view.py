@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pilotage.model.gangs import GangName
+from pilotage.model.pod import Pod
 from pilotage.queue.backoff import BackoffQueue
 from pilotage.queue.gang_index import GangIndex
 from pilotage.queue.in_flight import InFlight
@@ -39,6 +40,10 @@ class QueueView:
     def is_in_flight(self, uid: str) -> bool:
         """Return whether a pod is in flight."""
         return uid in self._in_flight
+
+    def in_flight(self) -> list[Pod]:
+        """Return the pods in flight, as they were taken: being scheduled, or being bound."""
+        return self._in_flight.pods()
 
     def pending(self) -> Pending:
         """Return how many pods wait."""

@@ -163,7 +163,7 @@ class SchedulingQueue(QueueView):
         self.nominator.touch(queued.pod)
         queued.attempts += 1
         self.cycles += 1
-        self._in_flight.start(queued.pod.uid)
+        self._in_flight.start(queued.pod)
 
     def put_back(self, queued: QueuedPod) -> None:
         """Undo `pop`, with the pod's current state; a pod that is deleted or bound is forgotten."""

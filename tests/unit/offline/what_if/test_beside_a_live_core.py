@@ -1,5 +1,6 @@
 """What-if beside a core that runs: it says what then happens, and changes nothing of what runs."""
 
+import asyncio
 from collections.abc import Iterable
 from random import Random
 from typing import Any
@@ -8,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kit.live_core import LiveCore
-from kit.what_if_ground import deployment, running
+from kit.live_core import LiveCore, One
+from kit.what_if_ground import deployment, pod_spec, running
 from pilotage.app import configured, simulation
 from pilotage.app.core import Core
 from pilotage.app.what_if_live import WhatIfs
+from pilotage.framework.api.verdicts import Wait
 from pilotage.offline.what_if.answer import WhatIfAnswer
 from pilotage.offline.what_if.new_pods import Copies, read_new_pods
 from pilotage.offline.what_if.request import WrongRequest, read
@@ -25,8 +27,10 @@ from pilotage.plugins.ordering.priority_sort import PrioritySort
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
+from pilotage.plugins.volumes.volume_binding.volume_binding import VolumeBinding
 from pilotage.profiles import Profile
 from pilotage.testing import make_pod, plugin_set_of
+from pilotage.testing.storage import claim_volumes, make_claim, make_storage_class, make_volume
 
 CPUS = st.integers(1, 4)
 NODES = st.lists(
@@ -229,3 +233,69 @@ async def test_a_running_scheduler_answers() -> None:
         with pytest.raises(WrongRequest, match="there is no node x"):
             exhaust(what_ifs.steps(read({"changes": [{"cordon": {"nodes": ["x"]}}]})))
     assert exhaust(what_ifs.steps(read({"changes": [CHANGES[0]]}))).at == answer.at, "of the same copy"
+
+
+# ------------------------------------------------------------------------------------------------- pods under way
+
+THREE: dict[str, Any] = {"addPods": {"requests": {"cpu": "1"}, "copies": 3}}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [{"permit": Wait(1000)}, {"pre_bind": "later"}, {}],
+    ids=["it waits in permit", "it waits before its bind", "its bind is sent and not answered"],
+)
+async def test_a_pod_under_way_takes_its_capacity(answers: dict[str, Any]) -> None:
+    future = asyncio.get_running_loop().create_future()
+    live = LiveCore(One(answers={step: future if answer == "later" else answer for step, answer in answers.items()}))
+    live.add_node("n1", cpu="3")
+    live.api.answers["under-way"] = future
+    live.create(make_pod("under-way", cpu="1"))
+    await live.settle()
+    assert live.place(live.api.pods["default/under-way"]) == "binding"
+    ready = configured(None)
+    answer = exhaust(WhatIfs(live.core, lambda: ready).steps(read({"changes": [THREE]})))
+    assert (answer.pods.placed, answer.pods.waiting) == (2, 1)
+    assert answer.use["cpu"].before.requested == 1000
+    future.cancel()
+
+
+async def test_a_pod_that_is_being_decided_comes_first() -> None:
+    live = await filled([(3, False)], [])
+    live.create(make_pod("asked-about-elsewhere", cpu="1"))  # by an extender, for instance
+    assert live.core.queue.pop() is not None
+    live.create(make_pod("waits", cpu="1"))
+    moment = moment_of(live.core.cache, live.core.queue)
+    assert [pod.name for pod in moment.waiting] == ["asked-about-elsewhere", "waits"]
+    answer = exhaust(run(read({"changes": [THREE]}), World(moment, scheduling(like=live.core))))
+    assert (answer.pods.placed, answer.pods.waiting) == (1, 2)
+
+
+async def test_volumes_that_a_pod_under_way_reserves_are_taken() -> None:
+    future = asyncio.get_running_loop().create_future()
+    live = LiveCore(One(answers={"pre_bind": future}), VolumeBinding())
+    live.add_node("n1", cpu="8")
+    of_class = {"storage_class": "local", "size": "1Gi"}
+    for each in (make_storage_class("local"), make_volume("only", storage_class="local"), make_claim("a", **of_class)):
+        live.core.objects.added(each)
+    live.create(make_pod("under-way", spec=claim_volumes("a")))
+    await live.settle()
+    assert live.place(live.api.pods["default/under-way"]) == "binding"
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "b"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "local",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"}, "spec": pod_spec(**claim_volumes("b"))}
+    ready = configured(None)
+    what_ifs = WhatIfs(live.core, lambda: ready)
+    answer = exhaust(what_ifs.steps(read({"changes": [{"add": {"manifests": [claim, pod]}}]})))
+    assert answer.waiting[0].reason.startswith(
+        "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind."
+    )
+    future.cancel()

@@ -61,15 +61,22 @@ class Moment:
         return len(self.nodes) * BYTES_OF_A_NODE + (len(self.placed) + len(self.waiting)) * BYTES_OF_A_POD
 
 
-def moment_of(cache: ClusterCache, queue: SchedulingQueue) -> Moment:
-    """Capture a running cluster; TooLarge if a copy would take too much memory."""
+def moment_of(
+    cache: ClusterCache, queue: SchedulingQueue, as_reserved: Callable[[KubeObject], KubeObject] = lambda found: found
+) -> Moment:
+    """Capture a running cluster; TooLarge if a copy would take too much memory.
+
+    Pods under way take their capacity: those with a node that is not bound yet are among the placed ones, objects that
+    they reserve are as they will be, and pods that are being decided come first among the waiting ones.
+    """
     waiting = sorted(((queued.timestamp, place, queued.pod) for place, queued in enumerate(queue)), key=_by_age)
+    undecided = [pod for pod in queue.in_flight() if cache.find_pod(pod.uid) is None]
     troubles = (Trouble(kind, space, name, why) for kind, space, name, why in cache.objects.all_troubles())
     found = Moment(
         [info.node for info in cache.columns.infos],
         cache.pods(),
-        [pod for _, _, pod in waiting],
-        list(_objects(cache.objects)),
+        [*undecided, *(pod for _, _, pod in waiting)],
+        list(map(as_reserved, _objects(cache.objects))),
         list(troubles),
         cache.beliefs(),
     )

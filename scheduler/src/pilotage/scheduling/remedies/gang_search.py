@@ -11,18 +11,14 @@ import numpy as np
 
 from pilotage.framework.api.gate_remedies import open_gates
 from pilotage.framework.api.lower_requests import ask_for_less
-from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC
+from pilotage.framework.api.nodes import Bools, Nodes
 from pilotage.framework.api.pod_changes import with_spec
 from pilotage.framework.api.remedies import Difference, Remedy
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.kinds.storage import CSINode
 from pilotage.model.pod import Pod
-from pilotage.scheduling.remedies.altered import altered
 from pilotage.scheduling.remedies.gang_room import counted
 from pilotage.scheduling.remedies.members import MOST_MEMBERS, Members, Siblings, by_kind, sorted_out
-from pilotage.scheduling.remedies.new_nodes import kinds_for, one_more_like, room_on_new
-from pilotage.scheduling.remedies.objections import Objections
+from pilotage.scheduling.remedies.new_nodes import kinds_to_add, one_more_like, room_on_new
 from pilotage.scheduling.remedies.ranking import ranked
 from pilotage.scheduling.remedies.trying import Tries
 
@@ -102,7 +98,7 @@ def _tried(tries: Tries, gang: Members, offer: Remedy, fits: int) -> Generator[N
         needed = fits
     elif offer.difference.pod is not None:
         pods = [_asking_like(offer.difference.pod, pod) for pod in gang.waiting]
-    with altered(tries.cache, offer.difference):
+    with tries.altered(offer.difference):
         found = yield from _fitting(tries, pods, needed)
     if found < needed:
         return None
@@ -163,10 +159,9 @@ def _more_members(gang: Members) -> Remedy:
 
 def _less_each(tries: Tries, needed: int) -> Iterator[Remedy]:
     """Yield what all pods of a gang that are alike could ask for, so that enough of them fit."""
-    attempt = tries.attempt()
-    if attempt.run_pre_filter().rejection is not None:
+    objections = tries.asked().objections
+    if objections is None:
         return
-    objections = Objections(attempt)
     open_to = objections.open_to("NodeResourcesFit")
     for resource in tries.pod.requests:
         most = _largest(objections.nodes, open_to, tries.pod, resource, needed)
@@ -198,22 +193,10 @@ def _largest(nodes: Nodes, open_to: Bools, pod: Pod, resource: str, needed: int)
     return low
 
 
-def _kinds(tries: Tries) -> list[tuple[NodeInfo, CSINode | None]]:
-    """Return nodes of which more could be added, each with its drivers."""
-    attempt = tries.attempt()
-    if attempt.run_pre_filter().rejection is not None:
-        return []
-    objections = Objections(attempt)
-    filters = attempt.engine.runner.plugin_set.filter
-    open_to = objections.open_to(*(plugin.name for plugin in filters if plugin.depends_on is not STATIC))
-    found = kinds_for(objections.nodes, open_to, tries.pod)
-    return [(info, attempt.cycle.objects.get(CSINode, info.name)) for info in found]
-
-
 def _tried_nodes(tries: Tries, gang: Members, fits: int) -> Generator[None, None, list[Remedy]]:
     """Return as many nodes of a kind as those pods need that find no room."""
-    for info, csi in _kinds(tries):
-        with altered(tries.cache, one_more_like(info, csi).difference):
+    for info, csi in kinds_to_add(tries):
+        with tries.altered(one_more_like(info, csi).difference):
             on_one = (yield from _fitting(tries, gang.waiting, gang.needed)) - fits
         if on_one > 0 and (number := -(-(gang.needed - fits) // on_one)) <= MOST_NODES:
             return [one_more_like(info, csi, number)]
@@ -222,7 +205,7 @@ def _tried_nodes(tries: Tries, gang: Members, fits: int) -> Generator[None, None
 
 def _counted_nodes(tries: Tries, lacking: int) -> list[Remedy]:
     """Return the same by arithmetic, for pods that all ask for the same."""
-    for info, _ in _kinds(tries):
+    for info, _ in kinds_to_add(tries):
         number = -(-lacking // room_on_new(info, tries.pod))
         one = one_more_like(info)
         words = one.words if number == 1 else one.words.replace("one more node", "{count} more nodes")

@@ -7,13 +7,11 @@ import numpy as np
 
 from pilotage.framework.api.node_changes import with_facts
 from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC
 from pilotage.framework.api.remedies import Difference, NodeName, Remedy
 from pilotage.kinds.storage import CSINode
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.model.tolerations import LIFECYCLE
-from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.trying import Tries
 
 TYPE, ZONE, HOSTNAME = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -26,14 +24,17 @@ NEW = "one-more-node-like-"  # no cloud gives its nodes such names
 
 def new_nodes(tries: Tries) -> Iterator[Remedy]:
     """Offer a node of each kind that is large enough, the smallest first."""
-    attempt = tries.attempt()
-    if attempt.run_pre_filter().rejection is not None:
-        return
-    objections = Objections(attempt)
-    filters = attempt.engine.runner.plugin_set.filter
-    open_to = objections.open_to(*(plugin.name for plugin in filters if plugin.depends_on is not STATIC))
-    for info in kinds_for(objections.nodes, open_to, tries.pod):
-        yield one_more_like(info, attempt.cycle.objects.get(CSINode, info.name))
+    for info, csi in kinds_to_add(tries):
+        yield one_more_like(info, csi)
+
+
+def kinds_to_add(tries: Tries) -> list[tuple[NodeInfo, CSINode | None]]:
+    """Return a node of each kind of which one more would be large enough, with its drivers."""
+    asked = tries.asked()
+    if asked.objections is None:
+        return []
+    found = kinds_for(asked.objections.nodes, asked.objections.open_if_empty(), tries.pod)
+    return [(info, tries.cache.objects.get(CSINode, info.name)) for info in found]
 
 
 def kinds_for(nodes: Nodes, open_to: Bools, pod: Pod) -> list[NodeInfo]:

@@ -5,23 +5,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from pilotage.framework.api.nodes import Bools, Ints, Nodes
-from pilotage.framework.api.plugin import Filter, Plugin
+from pilotage.framework.api.plugin import STATIC, Filter, Plugin
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.framework.runtime.own_nodes import NodesOfProfile
 from pilotage.scheduling.attempt import Attempt
 
-BY_NAME = "nodes that were left"  # beside the filters: what was said of nodes before any of them was asked
+BY_NAME = "nodes that were left"  # stands for what was said about nodes before any filter was asked
 
 
 class Objections:
-    """For every filter the nodes that it rejects; a node of which somebody cannot tell is never suggested."""
+    """For every filter the nodes that it rejects; a node that some filter cannot judge is never suggested."""
 
     def __init__(self, attempt: Attempt) -> None:
         self.nodes = attempt.cycle.nodes
         self._by_filter: dict[str, Bools] = {}
-        self._out: Bools = np.zeros(len(self.nodes), np.bool_)  # of no use, whatever changes
+        self._out: Bools = np.zeros(len(self.nodes), np.bool_)  # out of the question, whatever changes
         self._plugins = attempt.engine.runner.plugin_set.plugins()
         asked = attempt.engine.runner.plugin_set.filter
+        self._changing = [plugin.name for plugin in asked if plugin.depends_on is not STATIC]
         for plugin in asked:
             if plugin.name not in attempt.before.skipped:
                 self._ask(attempt, plugin)
@@ -37,7 +38,7 @@ class Objections:
         yield from self._largest_first(found)
 
     def pairs(self) -> Iterator[tuple[Plugin, Plugin, Nodes]]:
-        """Yield every two plugins with the nodes that both and nobody else rejects, most nodes first."""
+        """Yield every two plugins with the nodes that these two alone reject, most nodes first."""
         names, two = list(self._by_filter), (self.count == 2) & ~self._out
         if not two.any():
             return
@@ -54,11 +55,15 @@ class Objections:
                 yield one, other, self.nodes.take(places[codes == bits].astype(np.int32))
 
     def rejecting(self, slot: int) -> list[str]:
-        """Return who rejects a node."""
+        """Return the filters that reject a node."""
         return [name for name, mask in self._by_filter.items() if mask[slot]]
 
+    def open_if_empty(self) -> Bools:
+        """Mark the nodes that are rejected only by filters which look at more than the node itself, or by none."""
+        return self.open_to(*self._changing)
+
     def open_to(self, *names: str) -> Bools:
-        """Mark the nodes that nobody rejects but some of these."""
+        """Mark the nodes that are rejected by none but these filters."""
         others = self.count.copy()
         for name in names:
             if name in self._by_filter:
@@ -77,7 +82,7 @@ class Objections:
         try:
             mask = runner.filter_nodes(plugin, attempt.cycle, nodes).codes != 0
         except PluginFailed:
-            # Perhaps about a node that an earlier plugin rejects, and that it never sees.
+            # Perhaps because of a node that an earlier plugin rejects, which it never sees otherwise.
             mask = self._ask_about_the_rest(attempt, plugin)
         if plugin.name == NodesOfProfile.name:
             self._out |= mask
@@ -96,7 +101,7 @@ class Objections:
         return mask
 
     def _leave_only(self, attempt: Attempt) -> None:
-        """Take in what was said before any node was looked at, if no filter says the same."""
+        """Add what was said before any node was evaluated, if no filter says the same."""
         only = attempt.before.only
         if only is None:
             return

@@ -1,44 +1,44 @@
-"""What would help beside the plugins' own offers: pods that leave already, and a higher priority."""
+"""What would help besides the plugins' own offers: terminating pods, and a higher priority."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
+from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_changes import CRITICAL
 from pilotage.framework.api.nodes import NodeInfo
-from pilotage.framework.api.plugin import STATIC
 from pilotage.framework.api.pod_changes import with_spec
 from pilotage.framework.api.remedies import Change, Difference, NodeName, PodNames, Remedy
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.kinds.workloads import PriorityClass
 from pilotage.model.pod import Pod
-from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.offers import offers
 from pilotage.scheduling.remedies.trying import Tries
 
-MOST_NODES = 256  # on which is looked for pods that leave
+MOST_NODES = 256  # on which terminating pods are looked up
 MOST_OFFERED = 4
 NEVER = "Never"
 
 
 def leaving_already(tries: Tries) -> Iterator[Remedy]:
-    """Offer to do nothing: pods that are on their way out make the room."""
-    attempt = tries.attempt()
-    if attempt.run_pre_filter().rejection is not None:
+    """Offer to do nothing: terminating pods make the room."""
+    objections = tries.asked().objections
+    if objections is None:
         return
-    objections = Objections(attempt)
-    filters = attempt.engine.runner.plugin_set.filter
-    open_to = objections.open_to(*(plugin.name for plugin in filters if plugin.depends_on is not STATIC))
-    places = np.flatnonzero(open_to & (objections.count > 0))[:MOST_NODES].tolist()
-    offered = 0
-    for info in (objections.nodes[place] for place in places):
-        leaving = [pod for pod in info.pods.values() if pod.is_terminating]
-        if leaving:
-            yield _wait_for(info, leaving)
-            offered += 1
-            if offered == MOST_OFFERED:
-                return
+    places = np.flatnonzero(objections.open_if_empty() & (objections.count > 0))[:MOST_NODES].tolist()
+    # All of them now: between two offers, nodes may come and go.
+    found = [(info, _terminating(info)) for info in (objections.nodes[place] for place in places)]
+    yield from (_wait_for(info, leaving) for info, leaving in islice(filter(_any_leave, found), MOST_OFFERED))
+
+
+def _terminating(info: NodeInfo) -> list[Pod]:
+    return [pod for pod in info.pods.values() if pod.is_terminating]
+
+
+def _any_leave(found: tuple[NodeInfo, list[Pod]]) -> bool:
+    return bool(found[1])
 
 
 def _wait_for(info: NodeInfo, leaving: list[Pod]) -> Remedy:
@@ -66,10 +66,8 @@ def higher_priority(tries: Tries) -> Iterator[Remedy]:
     classes = [each for each in tries.cache.objects.all(PriorityClass) if pod.priority < each.value <= CRITICAL]
     if not classes:
         return
-    attempt = tries.attempt()
-    if attempt.run_pre_filter().rejection is not None:
-        return
-    needed = _priorities(attempt)
+    asked = tries.asked()
+    needed = _priorities(asked.attempt.cycle, asked.objections) if asked.objections is not None else set()
     if not needed:
         return
     classes.sort(key=lambda each: (each.value, each.metadata.name))
@@ -78,19 +76,19 @@ def higher_priority(tries: Tries) -> Iterator[Remedy]:
         yield offered
 
 
-def _priorities(attempt: Attempt) -> set[int]:
-    """Return the priorities above those of the pods whose leaving would do."""
+def _priorities(cycle: Cycle, objections: Objections) -> set[int]:
+    """Return the priorities just above those of pods whose leaving would do."""
     found = set()
-    for plugin, nodes in Objections(attempt).alone():
-        for offer in offers(plugin, attempt.cycle, nodes):
+    for plugin, nodes in objections.alone():
+        for offer in offers(plugin, cycle, nodes):
             highest = offer.values.get("priority")
-            if offer.code == "freePods" and isinstance(highest, int) and highest >= attempt.cycle.pod.priority:
+            if offer.code == "freePods" and isinstance(highest, int) and highest >= cycle.pod.priority:
                 found.add(highest + 1)
     return found
 
 
 def _raised(tries: Tries, named: PriorityClass) -> Remedy | None:
-    """Return what a higher priority would do, if it does anything: the engine plans the evictions and does none."""
+    """Return what a higher priority would do, if anything: the engine plans evictions, and none is carried out."""
     pod, name, priority = tries.pod, named.metadata.name, named.value
     patch = {"priorityClassName": name, "priority": None}
     change = with_spec(pod, patch, priority=priority, priority_class_name=name)

@@ -9,19 +9,18 @@ Between two steps others have their turn, and the cluster changes: nothing that 
 the next one.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from pilotage.framework.api.remedies import Actor, Difference, Remedy
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.scheduling.attempt import Attempt
-from pilotage.scheduling.remedies.altered import altered
 from pilotage.scheduling.remedies.new_nodes import new_nodes
 from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.offers import generic, offers
 from pilotage.scheduling.remedies.others import higher_priority, leaving_already
 from pilotage.scheduling.remedies.ranking import promising, ranked
-from pilotage.scheduling.remedies.trying import Tries
+from pilotage.scheduling.remedies.trying import Asked, Tries
 
 MOST_TRIED = 8
 MOST_PAIRS = 3  # kinds of nodes that two object to
@@ -46,19 +45,19 @@ def searched(tries: Tries) -> Generator[None, None, tuple[Remedy, ...]]:
 
 
 def _offered(tries: Tries) -> Steps:
-    """Return what plugins offer for nodes that each of them alone rejects, and those for the pod as a whole."""
-    attempt = tries.attempt()
-    before = attempt.run_pre_filter()
-    if before.rejection is not None:
-        return list(_for_the_pod(attempt, before.rejection))
-    objections, seen = Objections(attempt), tries.version
-    yield
-    if tries.version != seen:  # slots may be those of other nodes by now
-        attempt = tries.attempt()
-        if attempt.run_pre_filter().rejection is not None:
-            return []
-        objections = Objections(attempt)
-    return list(_for_nodes(attempt, objections))
+    """Return what plugins offer for nodes that each of them alone rejects, or for the pod as a whole."""
+    asked = tries.asked()
+    if asked.rejection is None:
+        yield
+        asked = tries.asked()  # slots may be those of other nodes by now
+    return list(_offers(asked))
+
+
+def _offers(asked: Asked) -> Iterator[Remedy]:
+    if asked.rejection is not None:
+        return _for_the_pod(asked.attempt, asked.rejection)
+    assert asked.objections is not None
+    return _for_nodes(asked.attempt, asked.objections)
 
 
 def _for_the_pod(attempt: Attempt, rejection: Rejection) -> Iterator[Remedy]:
@@ -124,28 +123,22 @@ def _pairs(tries: Tries) -> Steps:
 
 def _first_steps(tries: Tries) -> list[Remedy]:
     """Return what the plugins offer that reject a pod as a whole, or nodes together with another one."""
-    attempt = tries.attempt()
-    before = attempt.run_pre_filter()
-    if before.rejection is not None:
-        return list(_for_the_pod(attempt, before.rejection))[:FIRST_STEPS]
+    asked = tries.asked()
+    if asked.objections is None:
+        return list(_offers(asked))[:FIRST_STEPS]
     found: list[Remedy] = []
-    for number, (one, other, nodes) in enumerate(Objections(attempt).pairs()):
+    for number, (one, other, nodes) in enumerate(asked.objections.pairs()):
         if number == MOST_PAIRS:
             break
         for plugin in (one, other):
-            found += offers(plugin, attempt.cycle, nodes)[:1]
+            found += offers(plugin, asked.attempt.cycle, nodes)[:1]
     return found
 
 
 def _second_steps(tries: Tries, first: Remedy) -> list[Remedy]:
     """Return what plugins offer once a first change is made."""
-    with altered(tries.cache, first.difference):
-        attempt = tries.attempt(first.difference.pod)
-        before = attempt.run_pre_filter()
-        if before.rejection is not None:
-            offered: Iterable[Remedy] = _for_the_pod(attempt, before.rejection)
-        else:
-            offered = _for_nodes(attempt, Objections(attempt))
+    with tries.altered(first.difference):
+        offered = list(_offers(tries.asked_about(first.difference.pod or tries.pod)))
         told = [each for each in offered if each.code != "satisfyPlugin" and not each.untried]
         return promising(told, SECOND_STEPS)
 

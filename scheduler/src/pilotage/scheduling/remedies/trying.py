@@ -1,24 +1,35 @@
 """Tries a remedy: the engine's own attempt, on the cluster as it would be."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.remedies import Difference, Remedy
-from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.framework.runtime.runner import Runner
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
 from pilotage.scheduling.remedies.altered import altered
+from pilotage.scheduling.remedies.objections import Objections
 
 
 def aside(cache: ClusterCache, engine: Engine) -> Engine:
     """Return an engine that decides the same, and keeps apart what it remembers and measures."""
     runner = Runner(engine.runner.plugin_set)
     return replace(engine, runner=runner, equivalence_cache=EquivalenceCache(runner, cache.columns))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the plugins say about a pod: one of them rejects it as a whole, or every filter has judged all nodes."""
+
+    attempt: Attempt
+    rejection: Rejection | None
+    objections: Objections | None
 
 
 class Tries:
@@ -30,6 +41,8 @@ class Tries:
         self.pod = pod
         self._nominations = nominations
         self.number = 0
+        self._asked: Asked | None = None
+        self._asked_at: object = None
 
     @property
     def version(self) -> tuple[int, int, int]:
@@ -41,11 +54,35 @@ class Tries:
         """Begin an attempt for the pod, or for one that is asked about in its place."""
         return Attempt(self.cache, self.engine, self._nominations, pod or self.pod)
 
+    def asked(self) -> Asked:
+        """Ask all plugins about the pod; their answer holds until the cluster changes."""
+        now = self.version, self.pod
+        if self._asked is None or self._asked_at != now:
+            self._asked, self._asked_at = self.asked_about(self.pod), now
+        return self._asked
+
+    def asked_about(self, pod: Pod) -> Asked:
+        """Ask all plugins about any pod."""
+        attempt = self.attempt(pod)
+        rejection = attempt.run_pre_filter().rejection
+        return Asked(attempt, rejection, None if rejection is not None else Objections(attempt))
+
+    @contextmanager
+    def altered(self, difference: Difference) -> Iterator[None]:
+        """Let the cluster be as with a difference; afterwards it is as it was, so that earlier answers hold."""
+        holds = self._asked_at == (self.version, self.pod)
+        try:
+            with altered(self.cache, difference):
+                yield
+        finally:
+            if holds:
+                self._asked_at = self.version, self.pod
+
     def tried(self, remedy: Remedy) -> Remedy | None:
         """Return a remedy with the nodes that it opens; None if it opens none."""
         self.number += 1
         difference = remedy.difference
-        with altered(self.cache, difference):
+        with self.altered(difference):
             try:
                 found = self._places(difference, remedy.example)
             except PluginFailed:

@@ -1,9 +1,11 @@
-"""Remedies for node selectors: other conditions of the pod, or labels for a node."""
+"""What a pod could ask of its node instead, and the labels with which a node would do."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from operator import or_
 from typing import Any
 
 import msgspec
@@ -12,7 +14,7 @@ import numpy as np
 from pilotage.config.suggestions import near_of_many
 from pilotage.framework.api.node_changes import node_remedy, with_facts
 from pilotage.framework.api.node_matching import match_required
-from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
+from pilotage.framework.api.nodes import ABSENT, Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.pod_changes import PodChange, plain, with_spec
 from pilotage.framework.api.remedies import Change, NodeName, Remedy, Value
 from pilotage.framework.api.spreading import HOSTNAME
@@ -28,33 +30,97 @@ from pilotage.model.selectors import (
 )
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-MOST_CONDITIONS = 24  # tried one by one
-MOST_NODES = 32  # checked for labels
+MOST_CONDITIONS = 24  # up to which each is left out
+MOST_NODES = 32  # that are looked at for labels
 MOST_NAMES = 4  # of nodes that do not exist, for which a similar one is looked up
-# Labels with facts about a node; setting them on another node would be wrong.
+# What nodes report about themselves; another node cannot simply be given such a label.
 FACTS = ("kubernetes.io/", "k8s.io/")
 OF_PEOPLE = ("node-role.kubernetes.io/", "node.kubernetes.io/exclude")
 
 
 @dataclass(frozen=True)
 class _Other:
-    """Another request, and the nodes that would satisfy it."""
+    """Something else to ask for, and on which of the nodes it would do."""
 
     remedy: Remedy
     opened: Bools
 
 
+class _Masks:
+    """For each condition of a pod the nodes that do not meet it: each is evaluated once, and alone."""
+
+    def __init__(self, pod: Pod, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self.labels = {
+            key: ~match_required(RequiredNodeAffinity({key: value}, None), nodes)
+            for key, value in (pod.spec.node_selector or {}).items()
+        }
+        self.terms = [[_unmet(part, nodes) for part in _parts(term)] for term in _terms(pod)]
+        self._unmet_labels = self._count(list(self.labels.values()))
+        counts = [self._count(term) for term in self.terms]
+        self._terms_hold = reduce(or_, (count == 0 for count in counts)) if counts else np.ones(len(nodes), np.bool_)
+        self._counts = counts
+
+    def without_label(self, key: str) -> Bools:
+        """Return which nodes meet everything but a label of the nodeSelector."""
+        found: Bools = (self._unmet_labels == self.labels[key]) & self._terms_hold
+        return found
+
+    def without(self, index: int, place: int) -> Bools:
+        """Return which nodes meet everything but one condition of a term."""
+        found: Bools = (self._counts[index] == self.terms[index][place]) & (self._unmet_labels == 0)
+        return found
+
+    def without_terms(self) -> Bools:
+        """Return which nodes have the labels of the nodeSelector."""
+        found: Bools = self._unmet_labels == 0
+        return found
+
+    def _count(self, unmet: list[Bools]) -> Ints:
+        return sum((mask.astype(np.int64) for mask in unmet), np.zeros(len(self.nodes), np.int64))
+
+
+def _unmet(part: NodeSelectorTerm, nodes: Nodes) -> Bools:
+    return ~match_required(RequiredNodeAffinity(None, NodeSelector((part,))), nodes)
+
+
+def _parts(term: NodeSelectorTerm) -> list[NodeSelectorTerm]:
+    """Return each condition of a term as a term of its own."""
+    expressions = [NodeSelectorTerm(match_expressions=(each,)) for each in term.match_expressions]
+    return expressions + [NodeSelectorTerm(match_fields=(each,)) for each in term.match_fields]
+
+
 def selector_remedies(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield changes of a pod's conditions, those that match most nodes first; then labels for nodes."""
-    found = [*_other_labels(pod, nodes), *islice(_other_terms(pod, nodes), MOST_CONDITIONS)]
-    found += () if found else _no_terms(pod, nodes)
+    """Yield what a pod can ask for instead, the change that opens most nodes first; then labels for a node."""
+    number = len(pod.spec.node_selector or ()) + sum(len(_parts(term)) for term in _terms(pod))
+    if number > MOST_CONDITIONS:
+        yield _nothing_asked(pod, number)
+        return
+    masks = _Masks(pod, nodes)
+    found = [*_other_labels(pod, nodes, masks), *_other_terms(pod, masks)]
+    found += () if found else _no_terms(pod, masks)
     found.sort(key=lambda each: (each.remedy.size, -int(np.count_nonzero(each.opened))))
     yield from (each.remedy for each in found[:3])
     yield from _labelled(pod, nodes)
 
 
+def _nothing_asked(pod: Pod, number: int) -> Remedy:
+    """Return a pod without any condition on its node: it has too many to leave them out one by one."""
+    affinity = pod.spec.affinity or Affinity()
+    wanted = msgspec.structs.replace(affinity.node_affinity or NodeAffinity(), required=None)
+    change = with_spec(
+        pod,
+        {"nodeSelector": None, "affinity": {"nodeAffinity": {REQUIRED: None}}},
+        node_selector=None,
+        affinity=msgspec.structs.replace(affinity, node_affinity=wanted),
+    )
+    told = f"{number} conditions"
+    words = "remove the nodeSelector and the required node affinity (they have {from})"
+    return _owner("dropAffinity", words, change, told, None, _PATH, 3.0)
+
+
 def name_remedies(pod: Pod, wanted: Iterable[str], nodes: Nodes) -> Iterator[Remedy]:
-    """Yield the name of a node similar to the one requested by metadata.name."""
+    """Yield the name of an existing node that is similar to one that the pod asks for by metadata.name."""
     names: frozenset[str] = frozenset()
     for name in islice(wanted, MOST_NAMES):
         names = names or frozenset(info.name for info in nodes)
@@ -66,11 +132,11 @@ def name_remedies(pod: Pod, wanted: Iterable[str], nodes: Nodes) -> Iterator[Rem
 _PATH = f"spec.affinity.nodeAffinity.{REQUIRED}"
 
 
-def _other_labels(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
+def _other_labels(pod: Pod, nodes: Nodes, masks: _Masks) -> Iterator[_Other]:
     selector = pod.spec.node_selector or {}
-    for key, value in islice(selector.items(), MOST_CONDITIONS):
+    for key, value in selector.items():
         rest = {name: each for name, each in selector.items() if name != key}
-        opened = match_required(RequiredNodeAffinity(rest or None, _required(pod)), nodes)
+        opened = masks.without_label(key)
         if not opened.any():
             continue
         path = f"spec.nodeSelector.{key}"
@@ -88,7 +154,7 @@ def _other_labels(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
 
 
 def _value_instead(nodes: Nodes, opened: Bools, key: str, value: str) -> str | None:
-    """Return the most frequent value on these nodes, or one similar to the requested value."""
+    """Return a similar value that one of these nodes has, or else the one that most of them have."""
     ids = nodes.label_ids(key)[opened]
     values = nodes.label_values(key)
     numbers = Counter(values[each] for each in ids[ids != ABSENT].tolist())
@@ -98,22 +164,21 @@ def _value_instead(nodes: Nodes, opened: Bools, key: str, value: str) -> str | N
     return near_of_many(value, numbers) or numbers.most_common(1)[0][0]
 
 
-def _other_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
+def _other_terms(pod: Pod, masks: _Masks) -> Iterator[_Other]:
     terms = _terms(pod)
     for index, term in enumerate(terms):
-        for requirement, left in _without_one(term):
+        for place, (requirement, left) in enumerate(_without_one(term)):
             others = (*terms[:index], *(() if left.empty else (left,)), *terms[index + 1 :])
-            required = NodeSelector(others) if others else None
-            opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, required), nodes)
-            if opened.any() and (others or len(terms) == 1):
+            opened = masks.without(index, place)
+            if opened.any() and (not left.empty or len(terms) == 1):
                 told = _told(requirement)
                 words = "remove {from} from the node affinity"
                 yield _Other(_owner("dropTerm", words, _with_terms(pod, others), told, None, _PATH, 1.0), opened)
 
 
-def _no_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
-    """Yield the pod without its terms, if there are several and no single condition is the cause."""
-    opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, None), nodes)
+def _no_terms(pod: Pod, masks: _Masks) -> Iterator[_Other]:
+    """Yield the pod without its terms, if there are several and no single condition of them is the obstacle."""
+    opened = masks.without_terms()
     if len(_terms(pod)) > 1 and opened.any():
         told = f"{len(_terms(pod))} terms"
         words = "remove the required node affinity (it has {from})"
@@ -167,7 +232,7 @@ def _owner(
 
 
 def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield the labels that a node would need, without those with facts about a node."""
+    """Yield the labels that a node would need, of those to which people may give any value."""
     infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
     missing = [(info, needed) for info in infos if (needed := _labels_for(pod, info))]
     if not missing:
@@ -182,7 +247,7 @@ def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
 
 
 def _labels_for(pod: Pod, info: NodeInfo) -> dict[str, str | None]:
-    """Return the labels with which a node would match, None for one to remove; {} if that is not possible."""
+    """Return the labels with which a node would do, None for one that must go; {} if that cannot be."""
     selector = pod.spec.node_selector or {}
     needed: dict[str, str | None] = {key: value for key, value in selector.items() if info.labels.get(key) != value}
     terms = _terms(pod)

@@ -28,6 +28,7 @@ from pilotage.framework.api.verdicts import (
     Verdicts,
 )
 from pilotage.framework.runtime.reading import permission_on
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.kinds.pod_claims import concerns, uses_claims
 from pilotage.kinds.reach import reaches
 from pilotage.kinds.storage import (
@@ -210,6 +211,12 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         if state is not None and state.held is not None:
             self._reservations.release(state.held)
             state.held = None
+
+    def as_reserved(self, found: KubeObject) -> KubeObject:
+        """Return a volume or claim as it will be once the pods are bound that reserve it; anything else as it is."""
+        if isinstance(found, PersistentVolume):
+            return self._reservations.volumes.current(found)
+        return self._reservations.claims.current(found) if isinstance(found, PersistentVolumeClaim) else found
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: str) -> Skip | None:
         """Skip if every claim has its volume already."""
