@@ -8,7 +8,7 @@ from kit.api_scene import SHOP, VIEWER, Begin, Scene
 from kit.remedy_scene import GANGS
 from pilotage.app import configured
 from pilotage.app.core import Core
-from pilotage.app.read_api import budget, remedying
+from pilotage.app.read_api import remedying
 from pilotage.app.what_if_live import WhatIfs
 from pilotage.offline.what_if import worlds
 from pilotage.testing import make_pod
@@ -130,7 +130,7 @@ async def test_a_search_that_has_to_wait_too_long_is_ended(scene: Scene, monkeyp
     scene.live.create(make_pod("web", namespace=SHOP, cpu="3"))
     await scene.live.settle()
     monkeypatch.setattr(scene.api._answering._remedying._budget, "_is_tentative", lambda: True)
-    monkeypatch.setattr(budget, "LONGEST", 0.05)
+    monkeypatch.setattr(scene.api.budget, "patience", 0.05)
     queued, engine = scene.live.core.queue.find(f"{SHOP}/web"), scene.live.core.engines["default-scheduler"]
     assert queued is not None
     found = await scene.api._answering._remedying._search(queued, engine)

@@ -51,11 +51,11 @@ async def test_a_token_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("user", "said"),
     [
-        pytest.param({}, "has nothing that the scheduler could know you by", id="nobody"),
-        pytest.param({"username": "a", "password": "b"}, "give --token-from", id="a password"),
-        pytest.param({"token": "a\r\nX: y"}, "holds blanks or line breaks", id="a token with a header in it"),
+        pytest.param({}, "has no credentials that the scheduler accepts", id="nobody"),
+        pytest.param({"username": "a", "password": "b"}, "use --token-from", id="a password"),
+        pytest.param({"token": "a\r\nX: y"}, "contains spaces or line breaks", id="a token with a header in it"),
         pytest.param({"tokenFile": "/nowhere"}, "cannot read the token file /nowhere", id="a file that is not there"),
-        pytest.param({"exec": {"command": "/nowhere/x"}}, "the credential command x gives no", id="a strange command"),
+        pytest.param({"exec": {"command": "/nowhere/x"}}, "the exec command x returned no", id="a strange command"),
         pytest.param({"exec": command("1/0")}, "run it by hand", id="a command that fails"),
     ],
 )

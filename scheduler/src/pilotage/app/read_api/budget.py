@@ -41,8 +41,9 @@ class Budget:
         self._is_tentative = is_tentative  # the state of the cluster, while a gang is being decided
         self._times = times
         self._left, self._before = SAVED, (0.0, 0.0)
-        self._turns = asyncio.Lock()  # whoever waits is served in order
-        self.longest_slice = 0.0  # seconds, since somebody last asked
+        self._turns = asyncio.Lock()  # served in order
+        self.patience = PATIENCE
+        self.longest_slice = 0.0  # seconds, since it was last read
         self.spent = 0.0  # seconds in all
 
     def is_spent(self) -> bool:
@@ -79,13 +80,13 @@ class Budget:
     def _has_to_wait(self) -> bool:
         return self._is_tentative() or self.is_spent()
 
-    async def run(self, steps: Steps[Answered], patience: float = PATIENCE) -> Answered:
+    async def run(self, steps: Steps[Answered], patience: float | None = None) -> Answered:
         """Return an answer that is made in steps, in slices between which others have their turn.
 
         No step sees tentative reservations or hidden pods. Busy if that takes too long.
         """
         now = asyncio.get_running_loop().time
-        end = now() + patience
+        end = now() + (self.patience if patience is None else patience)
         with closing(steps):
             while True:
                 await self.turn(max(0.0, end - now()))
