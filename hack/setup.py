@@ -1,7 +1,7 @@
-"""Makes `.venv` with both packages and every development tool, from nothing but Python.
+"""Creates `.venv` with both packages and all development tools, with nothing but Python.
 
-This file runs before anything is installed, on whichever Python is found. It uses the standard library alone and no
-syntax newer than Python 3.6, so that an old Python comes as far as the sentence that says it is too old.
+This file runs before anything is installed, on any Python. It uses only the standard library and no syntax newer than
+Python 3.6, so that an old Python reaches the message that it is too old.
 """
 
 import importlib.util
@@ -22,11 +22,11 @@ STAMP = VENV / ".ready"
 
 
 class SetupError(Exception):
-    """What went wrong and the way out, in one sentence."""
+    """A failure with its fix, in one sentence."""
 
 
 def main() -> None:
-    """Bring `.venv` to the state that uv.lock describes."""
+    """Update `.venv` to the state of uv.lock."""
     check_python()
     discard_unfit_venv()
     version, hashes = locked_uv()
@@ -41,31 +41,31 @@ def main() -> None:
 
 
 def check_python() -> None:
-    """Refuse a Python that is too old, and name one on this machine that is not."""
+    """Reject a Python that is too old, and suggest a newer one on this machine."""
     if sys.version_info[:2] >= OLDEST_PYTHON:
         return
     newer = [name for name in (f"python3.{minor}" for minor in range(11, 30)) if shutil.which(name)]
     raise SetupError(
-        f"Pilotage needs Python 3.11 or newer, and {sys.executable} is {version_of_this_python()};"
-        f" name another one: PYTHON={newer[0] if newer else '/path/to/python3.11'} make setup"
+        f"Pilotage needs Python 3.11 or newer, but {sys.executable} is {version_of_this_python()};"
+        f" choose another one: PYTHON={newer[0] if newer else '/path/to/python3.11'} make setup"
     )
 
 
 def discard_unfit_venv() -> None:
-    """Remove a `.venv` that has another Python than the one asked for, or one that no longer runs."""
+    """Remove a `.venv` with a different Python than the requested one, or with one that no longer runs."""
     if not VENV.exists():
         return
-    # Gone first: whatever happens from here on, an unfinished .venv never passes for a ready one.
+    # Removed first, so that an unfinished .venv never counts as ready.
     if STAMP.exists():
         STAMP.unlink()
     found = output_of([str(PYTHON_IN_VENV), "-c", "import platform; print(platform.python_version())"])
     if found != version_of_this_python():
-        say(f"replacing .venv, whose Python is {found or 'gone'}, by one with Python {version_of_this_python()}")
+        say(f"replacing .venv, whose Python is {found or 'missing'}, by one with Python {version_of_this_python()}")
         shutil.rmtree(str(VENV))
 
 
 def make_venv() -> None:
-    """Create `.venv`, or give an existing one its pip back."""
+    """Create `.venv`, or restore pip in an existing one."""
     if importlib.util.find_spec("ensurepip") is None:
         install_ensurepip()
     say(f"creating .venv with Python {version_of_this_python()}")
@@ -73,7 +73,7 @@ def make_venv() -> None:
 
 
 def install_ensurepip() -> None:
-    """Install the part of Python that Debian keeps in a package of its own."""
+    """Install the part of Python that Debian has in a separate package."""
     package = "python{}.{}-venv".format(*sys.version_info)
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         raise SetupError(
@@ -153,7 +153,7 @@ def output_of(command: "list[str]") -> str:
 
 
 def say(step: str) -> None:
-    """Show a step as it begins."""
+    """Print a step when it starts."""
     print(f"setup: {step}", flush=True)
 
 

@@ -11,7 +11,7 @@ from auditor.rules import Violation, violation
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """An arrival that did not fit the node as it was known then; `wanted` is what all pods there asked together."""
+    """An arrival that did not fit the node as known then; `wanted` is the total request of all pods there."""
 
     pod: Pod
     at: float
@@ -29,7 +29,7 @@ class Arrivals:
         self._doubts: list[Doubt] = []
 
     def judge(self, pod: Pod, now: float, binder: str) -> Iterator[Violation]:
-        """Judge a pod that has come to its node, and remember it if that node's state decides."""
+        """Judge a pod that was placed on its node, and remember it if the verdict depends on the node's state."""
         if not pod.holds:
             return
         held = self._occupancy.held(pod.node)

@@ -52,7 +52,7 @@ class Bindings:
                 yield from self._refusal(record, attempt)
 
     def arrived(self, record: Record, old: Pod | None, now: float) -> Iterator[Violation]:
-        """Judge, from the pod's versions alone, that it has come to be on a node."""
+        """Judge a binding by the versions of the pod alone."""
         pod, last = record.pod, record.bindings[-1] if record.bindings else None
         binder = last.user if last else ""
         if old and old.node:

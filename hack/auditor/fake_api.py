@@ -46,7 +46,7 @@ class FakeApi:
             await stream.write(json.dumps({"type": "ERROR", "object": status}).encode() + b"\n")
 
     async def repeat_last(self) -> None:
-        """Send the last event once more."""
+        """Repeat the last event."""
         version, event, raw = self.history[-1]
         for stream in list(self._streams):
             await stream.write(line(event, raw, version))

@@ -33,7 +33,7 @@ class Span:
 
 @dataclass(slots=True)
 class Record:
-    """One pod's life as far as it was seen."""
+    """The observed life of one pod."""
 
     pod: Pod
     gone: float | None = None

@@ -75,7 +75,7 @@ class World:
             self.ledger.node_changed(node_of(raw, self.notes.append), self.now)
 
     def miss(self, raw: Raw) -> None:
-        """Let the next version of an object come to be without the watch telling of it."""
+        """Create the next version of an object without a watch event."""
         self._store(raw)
 
     def lose(self, kind: str, name: str) -> None:

@@ -145,7 +145,7 @@ def rules_off(options: Options) -> dict[str, str]:
     """Return the rules that are not judged, with the reason."""
     off = {}
     if not options.serves:
-        off["foreign-binder"] = "nobody was declared with --serves"
+        off["foreign-binder"] = "no scheduler was declared with --serves"
     if not options.wait_limit:
         off["waits-though-fits"] = "--wait-limit is 0"
     return off

@@ -18,7 +18,7 @@ class Workload:
     """Pods to place on a cluster, and how fast it should go."""
 
     name: str
-    pods: Callable[[int], Iterator[Pod]]  # so many of them
+    pods: Callable[[int], Iterator[Pod]]  # given their number
     count: int
     target: int | None = None  # pods per second at 5,000 nodes
     before: Callable[[int], Iterator[Pod]] | None = None  # as many as nodes, placed first and not measured

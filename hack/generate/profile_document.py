@@ -11,25 +11,25 @@ EXAMPLES = REPOSITORY / "examples" / "profiles"
 FIRST_EXAMPLE = "priority.yaml"
 
 SPEC_COLUMNS = ("field", "type", "default", "bounds", "what it is")
-# Nobody but the operator writes these.
+# Written only by the operator.
 STATUS_COLUMNS = ("field", "type", "what it is")
 
 _INTRODUCTION = """\
 # SchedulerProfile
 
-A SchedulerProfile makes one scheduler: the name that pods ask for, and the policy that decides for them. It says what
-is different from kube-scheduler's default plugins; an empty one behaves as kube-scheduler does. It belongs to the
-cluster, not to a namespace, and its short name is `schedprof`.
+A SchedulerProfile defines one scheduler: the schedulerName of its pods, and their scheduling policy, as differences
+from kube-scheduler's default plugins; an empty one behaves like kube-scheduler. It is cluster-scoped, and its short
+name is `schedprof`.
 
 {example}
 
 ```sh
 kubectl apply -f examples/profiles/{first}
 kubectl wait --for=condition=Ready schedprof/priority     # every replica of the scheduler runs it
-kubectl get schedprof                                     # name of the scheduler, plugins, Ready and why, replicas
-kubectl get schedprof -o wide                             # and the whole sentence why
+kubectl get schedprof                                     # scheduler name, plugins, Ready with its reason, replicas
+kubectl get schedprof -o wide                             # also the complete message
 kubectl describe schedprof priority                       # all conditions, and the events
-kubectl explain schedprof.spec.plugins                    # what this page says
+kubectl explain schedprof.spec.plugins                    # the fields on this page
 ```
 
 A pod uses it by its name:
@@ -51,7 +51,7 @@ More examples:
 3. The spec is applied, and each replica of the scheduler acknowledges it: `Ready`. No pod is lost, and with `HotReload`
    no process restarts.
 4. If a replica rejects it, if not all acknowledge it in time, or if a plugin then fails on every pod, the last good
-   spec is restored automatically: `RolledBack` says why. The same spec is not tried again.
+   spec is restored automatically: `RolledBack` says why. The same spec is not retried.
 
 ## One plugin, on or off
 

@@ -21,7 +21,7 @@ Measure = Callable[[Shape, int], Measurement]
 
 @dataclass(frozen=True)
 class Growth:
-    """Pods with several features, so many of them, on a node or not, and objects of another shape beside them."""
+    """A number of pods with several features, on a node or pending, and objects of other shapes."""
 
     features: tuple[tuple[str, int], ...]
     copies: int = 1

@@ -31,7 +31,7 @@ def path_of(manifest: Manifest) -> str:
     if manifest["kind"] == "ConfigMap":
         return f"/api/v1/namespaces/{manifest['metadata']['namespace']}/{CONFIG_MAPS}"
     kind = kind_of(manifest)
-    assert kind is not None, f"nobody reads {manifest['kind']}"
+    assert kind is not None, f"no plugin reads {manifest['kind']}"
     return _SHAPE_PATH[kind]
 
 

@@ -42,7 +42,7 @@ def hostile_pod(name: str, features: tuple[tuple[Feature, int], ...], random: Ra
 
 
 def pods(feature: Feature, count: int, node: str = "") -> Make:
-    """Return a maker of so many pods."""
+    """Return a function that creates this number of pods."""
 
     def make(size: int, random: Random) -> list[Manifest]:
         return [hostile_pod(f"hostile-{i}", ((feature, size),), random, node) for i in range(count)]

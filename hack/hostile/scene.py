@@ -46,7 +46,7 @@ class Clock:
 
 
 def prepare(manifests: Iterable[Manifest]) -> Prepared:
-    """Encode objects before anybody looks at the clock."""
+    """Encode objects before the measurement starts."""
     return [(path_of(manifest), StoredObject(_identified(manifest))) for manifest in manifests]
 
 

@@ -1,4 +1,4 @@
-"""The container images of Pilotage, built on any machine: with Docker where it runs, with buildah where not."""
+"""Builds the container images of Pilotage on any machine, with Docker or, without it, with buildah."""
 
 from images.archives import archive_of, export
 

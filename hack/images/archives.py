@@ -1,4 +1,4 @@
-"""Archives of images: what a node without a registry is given."""
+"""Archives of images, for nodes without a registry."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from localcluster.errors import Problem
 
 
 def export(image: str) -> Path:
-    """The archive of the newest image of that name on this machine, written now unless it is there."""
+    """Return the archive of the newest image of that name on this machine, written if it does not exist."""
     with opened() as store:
         engines = engines_with_images(commands_of(store), store)
         holders = [(facts.created, engine) for engine in engines if (facts := engine.facts(image))]

@@ -1,4 +1,4 @@
-"""Builds images, unless what they are made from has not changed."""
+"""Builds images if their inputs have changed."""
 
 import os
 import shutil
@@ -49,23 +49,23 @@ class Workshop:
 
     def bring_up_to_date(self, component: Component, wishes: Wishes) -> Built:
         """Build the image if its inputs changed, and see that its archive is there."""
-        # 1. What should it be made from, and can it be?
+        # 1. Determine the inputs, and check that the engine can build.
         self._engine.check(wishes.platforms)
         image = component.image(wishes.tag)
         key = fingerprint(self._repository, component.dockerfile, self._settings(wishes))
         if len(wishes.platforms) > 1:
             return self._for_platforms(component, wishes, image, key)
 
-        # 2. Is it what we have?
+        # 2. Compare with the existing image.
         known = self._engine.facts(image)
         if known and known.fingerprint == key:
             say(f"{image} is up to date")
         else:
-            # 3. If not, build it: on the base that was asked for, or on the usual one of this engine.
+            # 3. If it is outdated, build it on the requested base, or on this engine's default.
             order = self._order(component, wishes, image, key)
             self._engine.build(f"building {image}", order, _steps(order))
 
-        # 4. The archive goes with the image.
+        # 4. Write the archive.
         return Built(image, export_from(self._engine, self._store, image))
 
     def _for_platforms(self, component: Component, wishes: Wishes, image: str, key: str) -> Built:

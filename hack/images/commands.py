@@ -1,4 +1,4 @@
-"""Runs the programs that do the work: quiet while it goes well, their own words when it does not."""
+"""Runs programs quietly, and shows their output if they fail."""
 
 import os
 import re
@@ -18,7 +18,7 @@ NO_SPACE = re.compile(r"no space left on device|disk quota exceeded|enough free 
 
 @dataclass(frozen=True)
 class Progress:
-    """How a program's output tells how far it is: lines that match, out of about so many."""
+    """How to read progress from a program's output: the matching lines, and their approximate number."""
 
     pattern: str
     total: int

@@ -1,4 +1,4 @@
-"""Who we are to a registry: what `docker login` has left in its configuration file."""
+"""Credentials for registries, from the configuration file of `docker login`."""
 
 import base64
 import binascii
@@ -34,7 +34,7 @@ def find_login(host: str, environment: Mapping[str, str] = os.environ) -> Login 
         known = json.loads(file.read_text())
     except ValueError as error:
         raise Problem(
-            f"{file} is no JSON ({error}); repair it, or move it away and run: docker login {host}"
+            f"{file} is not JSON ({error}); repair it, or move it away and run: docker login {host}"
         ) from error
     helper = known.get("credHelpers", {}).get(host) or known.get("credsStore")
     return _from_file(known, host, file) or (_from_helper(helper, host) if helper else None)

@@ -1,8 +1,8 @@
-"""Chooses who builds.
+"""Chooses the build engine.
 
 PILOTAGE_ENGINE=own, or no Docker engine answers     buildah
-Docker without BuildKit (a new client, no buildx)    buildah, and one sentence that says so
-Docker that cannot get the base image                buildah, and one sentence that says so
+Docker without BuildKit (a new client, no buildx)    buildah, with a message
+Docker that cannot get the base image                buildah, with a message
 any other Docker engine                              docker
 """
 
@@ -45,7 +45,7 @@ def engines_with_images(commands: Commands, store: Store) -> list[Engine]:
 def _gets(base: str) -> bool:
     reason = docker_engine.why_not_there(base)
     if reason:
-        say(f"Docker is here but cannot get {base} ({reason}): building without Docker")
+        say(f"Docker is available but cannot get {base} ({reason}): building without Docker")
     return not reason
 
 

@@ -54,7 +54,7 @@ def read(archive: Path, scratch: Path) -> Image:
             return _Layout(archive, tar).image()
         if "manifest.json" in names:
             return _from_docker(tar, scratch)
-    raise Problem(f"{archive} is no archive of an image; build it again with: make images")
+    raise Problem(f"{archive} is not an image archive; build it again with: make images")
 
 
 class _Layout:

@@ -1,4 +1,4 @@
-"""Gives images to a registry, as the OCI distribution specification says; no engine takes part."""
+"""Pushes images to a registry by the OCI distribution specification, without an engine."""
 
 import http.client
 import io
@@ -66,7 +66,7 @@ def parse_address(text: str) -> Address:
     name = NAME.fullmatch((rest if found else text).rstrip("/"))
     if not name or (found and scheme not in ("http", "https")):
         raise Problem(
-            f"{text!r} is no address of a registry; write a host with a path, in lower case: "
+            f"{text!r} is not the address of a registry; write a host with a path, in lower case: "
             "REGISTRY=registry.example.com/team or REGISTRY=localhost:5000"
         )
     host, path = name["host"], name["path"]
@@ -74,9 +74,9 @@ def parse_address(text: str) -> Address:
 
 
 def check_tag(tag: str) -> None:
-    """Refuse what no registry takes as a tag."""
+    """Reject invalid tags."""
     if not TAG.fullmatch(tag):
-        raise Problem(f"{tag!r} cannot be a tag; write up to 128 letters, digits, '.', '_' and '-': TAG=1.0.0")
+        raise Problem(f"{tag!r} is not a valid tag; use up to 128 letters, digits, '.', '_' and '-': TAG=1.0.0")
 
 
 def _is_loopback(host: str) -> bool:
@@ -110,7 +110,7 @@ class Registry:
         self._send("GET", f"{self._address.url}/v2/", {}, None)
 
     def push(self, image: Image, tag: str, told: Told) -> str:
-        """Give it what it does not have, and name the last manifest; returns its digest."""
+        """Push missing blobs and manifests, and tag the last manifest; returns its digest."""
         for blob in image.blobs:
             if not self._has(blob):
                 self._upload(blob)
@@ -147,7 +147,7 @@ class Registry:
         *,
         accept: tuple[int, ...],
     ) -> Answer:
-        """Send a request; once more with a token, if it is asked for."""
+        """Send a request, and repeat it with a token if the registry requires one."""
         url = where if "://" in where else self._url(where)
         answer = self._send(method, url, dict(headers or {}), body)
         if answer.status == 401:
@@ -186,9 +186,7 @@ class Registry:
         headers = {"Authorization": self._login.basic()} if self._login else {}
         url = f"{asked.get('realm', '')}?{urllib.parse.urlencode(query)}"
         if not url.startswith(("https://", f"{self._address.scheme}://")):
-            raise Problem(
-                f"{self._address.host} sends us to {url!r} for a token, which is no safe place for a password"
-            )
+            raise Problem(f"{self._address.host} refers to {url!r} for a token, which is not safe for a password")
         answer = self._send("GET", url, headers, None)
         if answer.status != 200:
             raise self._nobody()
@@ -209,15 +207,15 @@ class Registry:
                 f"choose a path of yours in REGISTRY, or run: docker login {self._address.host}"
             )
         if answer.status == 404:
-            return Problem(f"{what}: there is no such place; create the project first, or correct REGISTRY ({said})")
-        return Problem(f"{what}: {method} was answered with status {answer.status}: {said}")
+            return Problem(f"{what}: it does not exist; create the project first, or correct REGISTRY ({said})")
+        return Problem(f"{what}: {method} returned status {answer.status}: {said}")
 
     def _unreachable(self, error: Exception) -> Problem:
         reason = getattr(error, "reason", None) or error
         if isinstance(reason, ssl.SSLCertVerificationError):
-            fix = "set SSL_CERT_FILE to the certificates of its authority"
+            fix = "set SSL_CERT_FILE to the certificates of its CA"
         elif isinstance(reason, ssl.SSLError):
             fix = f"if it serves plain HTTP, say so: REGISTRY=http://{self._address.name}"
         else:
-            fix = "see that it runs and that the address is right"
+            fix = "check that it runs and that the address is correct"
         return Problem(f"the registry {self._address.url} cannot be used ({reason}); {fix}")

@@ -70,7 +70,7 @@ def opened() -> Iterator[Store]:
 
 def disk_full(folder: Path) -> Problem:
     """The sentence for a disk without room."""
-    return Problem(f"the disk that holds {folder} is full; make room or set PILOTAGE_CACHE to a folder with 3 GiB free")
+    return Problem(f"the disk of {folder} is full; free some space, or set PILOTAGE_CACHE to a folder with 3 GiB free")
 
 
 def _problem_of(error: OSError, folder: Path) -> Problem:
@@ -79,7 +79,7 @@ def _problem_of(error: OSError, folder: Path) -> Problem:
     file = Path(error.filename or folder)
     # The folders above ours count as ours: they may be the ones that cannot be made.
     ours = file.is_relative_to(folder) or folder.is_relative_to(file)
-    way_out = "set PILOTAGE_CACHE to a folder you may write" if ours else "see that it exists and that you may use it"
+    way_out = "set PILOTAGE_CACHE to a writable folder" if ours else "check that it exists and that you may use it"
     return Problem(f"{file}: {error.strerror}; {way_out}")
 
 

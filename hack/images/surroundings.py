@@ -1,4 +1,4 @@
-"""What a build inside a container must know of the network this machine is in; none of it stays in the image."""
+"""The network settings of this machine for builds inside containers; none of them stay in the image."""
 
 from collections.abc import Mapping
 from pathlib import Path

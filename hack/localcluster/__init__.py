@@ -1,1 +1,1 @@
-"""A real Kubernetes on this machine, without Docker, that answers to kind's verbs."""
+"""A real Kubernetes on this machine, without Docker, with kind's commands."""

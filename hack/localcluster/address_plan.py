@@ -1,4 +1,4 @@
-"""Which names and addresses a full cluster takes on a machine: chosen so that they meet nothing that is there."""
+"""Chooses names and addresses for a full cluster that conflict with nothing on the machine."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ UNROUTED = Network(bridge="", nodes="", pods="", services="10.96.0.0/24")
 
 
 def choose(routed: Collection[IPv4Network], names: Collection[str]) -> Network:
-    """Choose a network that meets no route of the machine and no name in use; a Problem if there is none."""
+    """Choose a network that conflicts with no route of the machine and no name in use; a Problem if there is none."""
     return Network(
         bridge=_free_name(names),
         nodes=_free_range("nodes", NODE_POOLS, NODE_BITS, routed),

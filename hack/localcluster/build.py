@@ -38,7 +38,7 @@ def ensure(tool: Tool) -> Path:
                 _build(tool, target)
     except OSError as error:
         raise Problem(
-            f"The cache {cache_dir()} cannot be written ({error.strerror}); set PILOTAGE_CACHE to a folder with room"
+            f"The cache {cache_dir()} is not writable ({error.strerror}); set PILOTAGE_CACHE to a writable folder"
         ) from error
     return target
 
@@ -69,8 +69,8 @@ def _only_one(lock: Path, tool: Tool) -> Iterator[None]:
 def _build(tool: Tool, target: Path) -> None:
     if shutil.disk_usage(target.parent).free < ROOM_FOR_BINARIES:
         raise Problem(
-            f"Building {tool.name} {tool.version} needs 1 GiB in {target.parent} and less is free; "
-            "make room or set PILOTAGE_CACHE to a folder that has it"
+            f"Building {tool.name} {tool.version} needs 1 GiB in {target.parent}, and less is free; "
+            "free some space, or set PILOTAGE_CACHE to a folder that has it"
         )
     go = find_go(minimum_of(tool.go_mod))
     for left_over in target.parent.glob(f".{target.name}-*"):  # of a build that was killed
@@ -139,9 +139,9 @@ def _failure(tool: Tool, doing: str, output: str) -> str:
         places = {name: os.environ.get(name) for name in ("GOCACHE", "GOMODCACHE", "TMPDIR", "PILOTAGE_CACHE")}
         chosen = ", ".join(f"{name}={value}" for name, value in places.items() if value) or "the home folder"
         return (
-            f"The disk is full ({tool.name}, {doing}): make room in {chosen} (a first build takes about 15 GB in all) "
-            "or point GOCACHE, GOMODCACHE and PILOTAGE_CACHE to a larger disk"
+            f"The disk is full ({tool.name}, {doing}): free space in {chosen} (a first build needs about 15 GB in all) "
+            "or set GOCACHE, GOMODCACHE and PILOTAGE_CACHE to a larger disk"
         )
     telling = [line for line in output.splitlines() if line.strip() and not line.startswith("go: downloading")]
     said = "\n  ".join(line for line in telling[-8:])
-    return f"{tool.name} {tool.version}: {doing} failed; is the Go module proxy reachable? Go said:\n  {said}"
+    return f"{tool.name} {tool.version}: {doing} failed; is the Go module proxy reachable? Go printed:\n  {said}"

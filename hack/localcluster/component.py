@@ -13,7 +13,7 @@ STAGES: tuple[Stage, ...] = ("control", "cluster", "node")
 
 @dataclass(frozen=True)
 class Component:
-    """A command, when to start it, and whether it goes on (a service) or ends (a task)."""
+    """A command, when to start it, and whether it keeps running (a service) or ends (a task)."""
 
     name: str
     command: list[str]

@@ -46,7 +46,7 @@ def _up(elsewhere: str) -> None:
     # 2. The cluster, with Pilotage on it.
     if elsewhere and record.load(NAME):
         click.echo(
-            f"The demo of {elsewhere} runs; there is one for each user, and it goes on with the code of this folder."
+            f"The demo of {elsewhere} is running; there is one for each user, and it continues with this folder's code."
         )
     demo_install.create(NAME, ground)
     demo_install.install(NAME, ground, built)
@@ -70,11 +70,11 @@ def down() -> None:
     shutil.rmtree(record.folder_of(NAME), ignore_errors=True)
     demo_ground.forget()
     whose = f"the demo that {elsewhere} brought up" if elsewhere else "the demo"
-    click.echo(f"{whose} is gone; built programs and images stay in the cache")
+    click.echo(f"{whose} was removed; built programs and images stay in the cache")
 
 
 def _start_over() -> tuple[str, str]:
-    """Take back what an earlier demo has done; returns two nodes."""
+    """Undo the changes of an earlier demo; returns two nodes."""
     first, second = kubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split()[-2:]
     kubectl("delete", "deployment", "web", "--ignore-not-found", "--wait")
     kubectl("label", "nodes", "--all", f"{LABEL}-")

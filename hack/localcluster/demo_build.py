@@ -1,4 +1,4 @@
-"""What the demo needs is built before its first command: one estimate for all of it, and something to try meanwhile."""
+"""Builds everything that the demo needs before its first command, with one estimate and something to try meanwhile."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ SECONDS_OF_AN_IMAGE = 70
 FILES = ("-f", "examples/cluster.yaml", "-f", "examples/web.yaml")
 SHOWN = (("simulate", *FILES), ("simulate", *FILES, "--explain", "report"))
 TO_TRY = """
-Meanwhile, this is the engine on files: no cluster, nothing is touched. In another terminal, try:
+Meanwhile, try the engine on files in another terminal; it needs no cluster and changes nothing:
   .venv/bin/pilotage simulate -f examples/cluster.yaml -f examples/web.yaml --explain web-1
   .venv/bin/pilotage simulate -f examples/cluster.yaml -f examples/web.yaml --explain web-1 --plugin-dir examples/plugins
   .venv/bin/pilotage plugins NodeResourcesFit
@@ -78,7 +78,7 @@ def _announcement(pieces: list[Piece], seconds: float) -> str:
     minutes = f"{max(1, round(seconds / 60))} minutes" if seconds >= 90 else duration(seconds)
     return (
         f"To be built, once: {', '.join(piece.name for piece in pieces)}. That takes about {minutes} on {cores} cores; "
-        "if you interrupt it, what is built stays."
+        "if interrupted, the finished parts are kept."
     )
 
 

@@ -1,4 +1,4 @@
-"""Where the demo runs, and whose it is: one demo per user, whichever checkout brings it up."""
+"""Where the demo runs, and which checkout started it: there is one demo per user."""
 
 import fcntl
 import os
@@ -32,7 +32,7 @@ def ours() -> Iterator[str]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"another `make demo` is under way in {_read()}; waiting for it")
+            say(f"another `make demo` is running in {_read()}; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         before = _read()
         file.truncate(0)

@@ -19,8 +19,8 @@ NAMESPACE = "pilotage"
 VALUES = "examples/demo/values.yaml"
 CRD = "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 NO_NODES = """
-There is neither root nor a Docker engine that can make nodes, so that no container can run: the nodes are fake, and
-scheduler and operator are processes on this machine instead of pods that Helm installs. The rest is the same.
+Without root or a Docker engine that can create nodes, no container can run: the nodes are fake, and scheduler and
+operator are processes on this machine instead of pods installed by Helm. Everything else is the same.
 """
 SHAPES: dict[Ground, list[str]] = {
     "kind": [],

@@ -64,6 +64,6 @@ def until(wanted: str, *words: str, seconds: float = 90) -> float:
     started = time.monotonic()
     while wanted not in (said := kubectl(*words)):
         if time.monotonic() - started > seconds:
-            raise Problem(f"kubectl {' '.join(words)} says {said.strip()[:300]!r} and not {wanted!r}; {OVER}")
+            raise Problem(f"kubectl {' '.join(words)} prints {said.strip()[:300]!r} instead of {wanted!r}; {OVER}")
         time.sleep(0.05)
     return time.monotonic() - started

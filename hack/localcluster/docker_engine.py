@@ -33,7 +33,7 @@ def why_not_there(image: str) -> str | None:
             pull, stdout=sys.__stderr__, stderr=subprocess.PIPE, text=True, timeout=PULL_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"it did not come within {PULL_SECONDS / 60:.0f} minutes"
+        return f"it was not pulled within {PULL_SECONDS / 60:.0f} minutes"
     return None if done.returncode == 0 else _last_words(done.stderr)
 
 

@@ -1,5 +1,5 @@
-"""The one kind of failure a user is meant to read."""
+"""Errors for users."""
 
 
 class Problem(Exception):
-    """One sentence that says what is wrong and the way out; shown without a traceback."""
+    """One sentence with the problem and its fix; shown without a traceback."""

@@ -1,4 +1,4 @@
-"""Every way to be told to stop unwinds like Ctrl-C, so that what was started is removed."""
+"""Handles all stop signals like Ctrl-C, so that everything that was started is removed."""
 
 import signal
 from collections.abc import Iterator

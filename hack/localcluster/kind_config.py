@@ -1,4 +1,4 @@
-"""What we understand of a kind configuration file: how many nodes, which Kubernetes, which port, which features."""
+"""Reads the supported part of a kind configuration file: number of nodes, Kubernetes version, port, feature gates."""
 
 import re
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ class KindConfig:
 
 
 def read(path: Path) -> KindConfig:
-    """Read a kind configuration file; what we cannot honour is refused, not ignored."""
+    """Read a kind configuration file; unsupported settings are rejected, not ignored."""
     try:
         content = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:
         raise Problem(f"The configuration {path} cannot be read: {error}") from error
     if not isinstance(content, dict) or content.get("kind") != "Cluster":
-        raise Problem(f"{path} is no kind configuration: it must say `kind: Cluster`")
+        raise Problem(f"{path} is not a kind configuration: it must contain `kind: Cluster`")
     networking = content.get("networking") or {}
     unknown = [*(set(content) - KNOWN), *(f"networking.{key}" for key in set(networking) - {"apiServerPort"})]
     if unknown:
-        raise Problem(f"{path} asks for {', '.join(sorted(unknown))}, which only the real kind (with Docker) can do")
+        raise Problem(f"{path} uses {', '.join(sorted(unknown))}, which only the real kind (with Docker) supports")
     nodes = content.get("nodes") or []
     features = _flag(content.get("featureGates")), _flag(content.get("runtimeConfig"))
     return KindConfig(_workers(nodes), _version(nodes), networking.get("apiServerPort"), content.get("name"), *features)
@@ -45,7 +45,7 @@ def version_of_image(image: str) -> str:
     """The Kubernetes version that a kind node image stands for."""
     tag = re.fullmatch(r"[^@]*:v?(\d+\.\d+\.\d+)(@sha256:[0-9a-f]+)?", image)
     if not tag:
-        raise Problem(f"The image {image!r} names no Kubernetes version; say for example kindest/node:v1.37.1")
+        raise Problem(f"The image {image!r} has no Kubernetes version; write for example kindest/node:v1.37.1")
     return tag[1]
 
 

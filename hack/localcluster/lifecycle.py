@@ -34,7 +34,7 @@ FULL_API_PORT = 6443
 
 @dataclass(frozen=True)
 class Wish:
-    """What a user asks a new cluster to be."""
+    """The user's settings for a new cluster."""
 
     name: str
     shape: Shape
@@ -51,7 +51,7 @@ class Wish:
 
 
 def create(wish: Wish) -> Cluster:
-    """Bring up a cluster and return when pods can be created on it."""
+    """Create a cluster, and return when pods can be created on it."""
     _check(wish)
     binaries = _binaries(wish)
     with interruptible(), ExitStack() as creation, ExitStack() as choice:
@@ -76,20 +76,20 @@ def create(wish: Wish) -> Cluster:
 
 
 def delete(name: str) -> None:
-    """Remove a cluster and every trace of it; one that does not exist is no error."""
+    """Remove a cluster completely; it is not an error if it does not exist."""
     folder = record.folder_of(name)
     cluster = record.load(name)
     inside, has_keeper = _inside(cluster) if cluster else {}, bool(processes_of(folder))
     end_processes(folder)
     if not wait_for_end(inside) and has_keeper:
-        raise Problem(f"Processes of the cluster do not end: {sorted(inside)}; end them by hand and delete again")
+        raise Problem(f"Processes of the cluster do not end: {sorted(inside)}; kill them and delete the cluster again")
     if cluster and cluster.shape == "full":
         network.give_back(cluster.network, folder)
     if cluster:
         kubeconfig.remove(Path(cluster.kubeconfig), cluster.context)
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
-        raise Problem(f"{folder} cannot be removed; remove it by hand")
+        raise Problem(f"{folder} cannot be removed; remove it manually")
 
 
 def _inside(cluster: Cluster) -> dict[int, str]:
@@ -120,7 +120,7 @@ def _check_full(wish: Wish) -> None:
             "run as root, or use --shape control-plane, which needs none"
         )
     if not 1 <= wish.workers <= MOST_WORKERS:
-        raise Problem(f"{wish.workers} nodes cannot be had: choose 1 to {MOST_WORKERS}, more only as fake nodes")
+        raise Problem(f"{wish.workers} nodes are not supported: choose 1 to {MOST_WORKERS}, more only as fake nodes")
     if state_dir().is_relative_to("/run"):
         raise Problem("The full shape hides /run from itself; set PILOTAGE_STATE to a folder elsewhere")
     ensure_packages(PACKAGES, "The full shape")
@@ -141,7 +141,7 @@ def _remove_dead(name: str) -> bool:
     folder = record.folder_of(name)
     if not folder.exists() or record.is_in_creation(name) or processes_of(folder) or record.is_retained(name):
         return False
-    say(f"removing what is left of {name}, of which nothing runs")
+    say(f"removing the remains of {name}, which is not running")
     delete(name)
     return True
 
@@ -153,7 +153,7 @@ def _check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise Problem(
-                f"Port {port} is not free on {host} ({error.strerror}); stop what uses it, name another with "
+                f"Port {port} is not free on {host} ({error.strerror}); stop its user, choose another port with "
                 "--api-port, or leave it out to get a free one"
             ) from error
 
@@ -163,11 +163,11 @@ def _check_room(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise Problem(f"{folder} cannot be made ({error.strerror}); set PILOTAGE_STATE to a folder of yours") from error
+        raise Problem(f"{folder} cannot be created ({error.strerror}); set PILOTAGE_STATE to another folder") from error
     if free < ROOM_FOR_STATE:
         raise Problem(
             f"A cluster needs {ROOM_FOR_STATE >> 20} MiB in {folder} and {free >> 20} MiB are free; "
-            "make room or set PILOTAGE_STATE to a folder that has it"
+            "free some space, or set PILOTAGE_STATE to a folder that has it"
         )
 
 
@@ -187,7 +187,7 @@ def _binaries(wish: Wish) -> dict[str, str]:
 def _start(cluster: Cluster) -> None:
     beside = [name for name in record.cluster_names() if name != cluster.name]
     if beside and cluster.shape == "full":
-        say(f"{cluster.name} gets {cluster.network.nodes} and lives beside {', '.join(beside)}")
+        say(f"{cluster.name} gets {cluster.network.nodes} and runs beside {', '.join(beside)}")
     with Step(f"starting cluster {cluster.name} ({cluster.shape}, Kubernetes {cluster.kubernetes})"):
         _write_files(cluster)
         process = keeper.start(cluster)
@@ -265,7 +265,7 @@ def _wait(cluster: Cluster, process: subprocess.Popen[bytes], condition: Callabl
         if process.poll() is not None:
             raise Problem(_why_it_failed(cluster))
         if time.monotonic() > deadline:
-            raise Problem(f"The cluster {cluster.name!r} was not ready after {READY_SECONDS} s; see it with --retain")
+            raise Problem(f"The cluster {cluster.name!r} was not ready after {READY_SECONDS} s; keep it with --retain")
         time.sleep(0.1)
 
 
@@ -274,7 +274,7 @@ def _why_it_failed(cluster: Cluster) -> str:
     log = cluster.logs / "keeper.log"
     reason = failure.read_text() if failure.exists() else log.read_text(errors="replace").strip()[-600:]
     if "no space left on device" in reason:
-        return f"The disk of {cluster.folder} is full; make room or set PILOTAGE_STATE to a folder that has it"
+        return f"The disk of {cluster.folder} is full; free some space, or set PILOTAGE_STATE to another folder"
     if "too many open files" in reason:
         return (
             f"The machine allows too few watchers of files ({reason}); run: sysctl fs.inotify.max_user_instances=1024"
@@ -297,12 +297,12 @@ def _install_dns(cluster: Cluster) -> None:
         for step in steps:
             done = subprocess.run([*kubectl, *step], input=manifest, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise Problem(f"DNS did not come up: {done.stderr.strip()}; look at it with --retain")
+                raise Problem(f"DNS did not start: {done.stderr.strip()}; keep the cluster with --retain")
 
 
 def _remove_failed(name: str) -> None:
     ignore_interrupts()
-    say(f"removing what was started of {name}")
+    say(f"removing the failed cluster {name}")
     delete(name)
 
 

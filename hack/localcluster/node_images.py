@@ -29,7 +29,7 @@ def _archive_of(program: Path, image: str) -> Path:
 def load(cluster: Cluster, archive: Path, only: list[str]) -> None:
     """Import an image archive on the nodes of a cluster, or on some of them."""
     if not archive.is_file():
-        raise Problem(f"There is no image archive {archive}; make one with: make images")
+        raise Problem(f"There is no image archive {archive}; create one with: make images")
     nodes = nodes_of(cluster)
     if unknown := set(only) - {node.name for node in nodes}:
         raise Problem(f"Cluster {cluster.name!r} has no node {', '.join(sorted(unknown))}: get nodes lists them")

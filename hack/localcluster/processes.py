@@ -38,7 +38,7 @@ def end_processes(folder: Path) -> None:
             _signal(pid, signal.SIGKILL)
         if time.monotonic() > deadline:
             left = ", ".join(str(pid) for pid in processes_of(folder))
-            raise Problem(f"These processes of {folder} do not end: {left}; end them by hand and delete again")
+            raise Problem(f"These processes of {folder} do not end: {left}; kill them and delete the cluster again")
 
 
 def processes_in(namespace: str) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""What a person sees while long work goes on: a moving line on a terminal, plain lines when piped."""
+"""Shows the progress of long work: a moving line on a terminal, plain lines otherwise."""
 
 import os
 import sys
@@ -95,7 +95,7 @@ class Step:
     def _left(self, done: int, total: int, elapsed: float) -> str:
         part = done / total if total else 0.0
         if whole := Whole.current:
-            return f", about {duration(whole.left(part))} left in all"
+            return f", about {duration(whole.left(part))} left in total"
         return f", about {duration(elapsed / part - elapsed)} left" if 0 < part < 1 else ""
 
     def _tick(self) -> None:

@@ -2,8 +2,8 @@
 
     PILOTAGE_ENGINE=own, or --shape          our own nodes
     no Docker engine answers                 our own nodes
-    an engine that cannot get a node image   our own nodes, and one sentence that says so
-    ... or cannot run it with all rights     our own nodes, and one sentence that says so
+    an engine that cannot get a node image   our own nodes, with a message
+    ... or cannot run it privileged          our own nodes, with a message
     any other engine                         the real kind; PILOTAGE_ENGINE=docker insists on it
 
 A cluster that exists is asked where it is: what we made is on record.
@@ -44,8 +44,8 @@ def makes_nodes(words: Sequence[str], kubernetes: str) -> bool:
     if reason is None:
         return True
     if os.environ.get("PILOTAGE_ENGINE") == "docker":
-        raise Problem(f"Docker {reason}; give it what it lacks, or unset PILOTAGE_ENGINE")
-    say(f"Docker is here but {reason}: the nodes are made without Docker")
+        raise Problem(f"Docker {reason}; fix that, or unset PILOTAGE_ENGINE")
+    say(f"Docker is available but {reason}: nodes are created without Docker")
     return False
 
 

@@ -119,7 +119,7 @@ def folder_of(name: str) -> Path:
 def check_name(name: str) -> None:
     """Refuse a name that cannot be a host name or makes socket paths too long."""
     if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,38}[a-z0-9])?", name):
-        raise Problem(f"{name!r} cannot name a cluster: use up to 40 lower-case letters, digits, '-' and '.'")
+        raise Problem(f"{name!r} is not a valid cluster name: use up to 40 lower-case letters, digits, '-' and '.'")
     if len(str(folder_of(name) / "nodes" / "99" / "containerd.sock.ttrpc")) > LONGEST_SOCKET_PATH:
         raise Problem(f"The path {folder_of(name)} is too long for sockets; set PILOTAGE_STATE to a shorter folder")
 

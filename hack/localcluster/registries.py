@@ -16,7 +16,7 @@ def check(names: Sequence[str]) -> None:
     """Refuse a name that a node can reach, or not, without our help."""
     for name in names:
         if not LOCAL.fullmatch(name):
-            raise Problem(f"{name!r} is no registry on this machine: write --registry localhost:PORT; others need none")
+            raise Problem(f"{name!r} is not on this machine: write --registry localhost:PORT; others need none")
 
 
 def folder_of(cluster: Cluster) -> Path:

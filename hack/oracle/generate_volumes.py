@@ -37,7 +37,7 @@ def volume_restrictions(draw: Draw) -> Parts:
 
 
 def node_volume_limits(draw: Draw) -> Parts:
-    """Drivers that attach only so many volumes, counted over claims of every state."""
+    """Drivers with a limit on attached volumes, counted over claims of every state."""
     cluster = nodes(draw, 2, 5)
     late = storage_class(f"late-{draw.seed}", DRIVERS[0], wait=True)
     now = storage_class(f"now-{draw.seed}", DRIVERS[1])

@@ -46,7 +46,7 @@ class Shell:
 
     @contextmanager
     def behind(self, command: str) -> Iterator[None]:
-        """Type a command that goes on in the background until the block ends."""
+        """Type a command that runs in the background until the block ends."""
         self._see(f"{PROMPT}{command} &")
         with self._start(command) as program:
             reading = threading.Thread(target=self._read, args=[program])
@@ -58,7 +58,7 @@ class Shell:
                 reading.join()
 
     def until(self, words: str, times: int = 1) -> None:
-        """Wait until so many lines have these words."""
+        """Wait until this number of lines contains these words."""
         deadline = time.monotonic() + PATIENCE
         while sum(words in text for _, text in self._seen) < times:
             if time.monotonic() > deadline:

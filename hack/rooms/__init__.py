@@ -1,1 +1,1 @@
-"""Checks that what a single plugin uses lies in that plugin's package, and not in the framework."""
+"""Checks that modules used by a single plugin are in that plugin's package, not in the framework."""

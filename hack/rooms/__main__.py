@@ -8,7 +8,7 @@ from rooms.lodgers import lodgers
 
 
 def main() -> int:
-    """Print what lies in the wrong room."""
+    """Print the modules in the wrong package."""
     graph = grimp.build_graph("pilotage")
     packages = {module for module in graph.modules if graph.find_children(module)}
     found = lodgers(graph.modules - packages, graph.find_modules_directly_imported_by)

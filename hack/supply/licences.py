@@ -1,6 +1,6 @@
 """The licence of every locked package, and which licences we accept.
 
-licences.yaml says it for each package, in the words of SPDX. A new dependency is not accepted before somebody has
+licences.yaml has the SPDX expression of each package. A new dependency is not accepted before a contributor has
 looked; what an installed package says of itself is compared with it, so that a change of licence is seen.
 """
 
@@ -16,7 +16,7 @@ import yaml
 from supply.lock import OURS, Lock, canonical
 
 TABLE = Path(__file__).with_name("licences.yaml")
-# They let anybody pass on what has them, in images and wheels of whatever licence.
+# These permit redistribution in images and wheels of any licence.
 SHIPPED = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0"),
     *("ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0", "Zlib"),

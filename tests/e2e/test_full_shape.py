@@ -116,7 +116,7 @@ def test_a_cluster_that_a_restart_ended_stands_in_nobodys_way(create: list[str])
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     again = subprocess.run(create, check=True, capture_output=True, text=True)
-    assert f"removing what is left of {NAME}" in again.stdout + again.stderr
+    assert f"removing the remains of {NAME}" in again.stdout + again.stderr
 
 
 def _wait_for(file: Path) -> None:

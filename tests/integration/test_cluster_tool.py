@@ -225,8 +225,8 @@ def test_without_go_and_without_pypi_it_is_refused(create: list[str], tmp_path: 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        pytest.param(["--name=No"], "cannot name a cluster", id="a bad name"),
-        pytest.param(["--image=node:latest"], "names no Kubernetes version", id="an image without a version"),
+        pytest.param(["--name=No"], "is not a valid cluster name", id="a bad name"),
+        pytest.param(["--image=node:latest"], "has no Kubernetes version", id="an image without a version"),
         pytest.param(["--config=/none.yaml"], "cannot be read", id="a configuration that is not there"),
     ],
 )

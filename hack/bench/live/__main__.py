@@ -31,7 +31,7 @@ LISTED_SIZES = ",".join(map(str, SIZES))
 @click.option("--workload", "names", multiple=True, help="CASE or CASE/WORKLOAD; can be repeated. Default: the goals.")
 @click.option("--nodes", "sizes", help=f"Cluster sizes. Default: {LISTED_SIZES}.")
 @click.option("--scale", default=1.0, show_default=True, help="Multiplies the pod counts.")
-@click.option("--pods", type=int, help="Measure so many; all other pods shrink alike. Instead of --scale.")
+@click.option("--pods", type=int, help="The number of measured pods; other pods are scaled alike. Replaces --scale.")
 @click.option("--repeats", default=1, show_default=True, help="Rounds of each contestant.")
 @click.option("--contestants", default=f"{RIVAL},pilotage", show_default=True, help=f"Of {', '.join(CONTESTANTS)}.")
 @click.option(

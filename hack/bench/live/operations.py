@@ -104,7 +104,7 @@ class Churn:
 
 @dataclass(frozen=True)
 class Barrier:
-    """Wait until pods that nobody waited for are bound, or at least were tried."""
+    """Wait until pods that were not awaited yet are bound, or at least were tried."""
 
     namespaces: tuple[str, ...] = ()
     only_tried: bool = False

@@ -55,7 +55,7 @@ class Scheduler:
             program.check_alive()
 
     async def try_out(self, api: Api, bound: BoundPods) -> None:
-        """Wait until it binds a pod of ours: it is then known to be ready, whoever it is."""
+        """Wait until the scheduler binds a pod, which proves that it is ready."""
         await api.ensure(objects.namespace(PLACE))
         pod = objects.creation(_pod())
         await api.ensure(pod)

@@ -9,7 +9,7 @@ from localcluster.errors import Problem
 
 # What this release of kube-scheduler has anyway: a workload that says so is the scheduler as people run it.
 DEFAULT_GATES = {"SchedulerAsyncPreemption": True, "SchedulerAsyncAPICalls": False, "OpportunisticBatching": True}
-# Their first pods fill the cluster; with fewer, the measured ones would find room and evict nobody.
+# Their first pods fill the cluster; with fewer, the measured pods would fit without preemption.
 FILLED_FIRST = "Preemption"
 
 
@@ -34,7 +34,7 @@ class Sized:
 
 
 def choose(workloads: Sequence[Workload], name: str, nodes: int, scale: float, pods: int | None = None) -> Sized:
-    """The workload of this name (CASE or CASE/WORKLOAD) at this size, with so much of its pods, or so many measured."""
+    """The workload of this name (CASE or CASE/WORKLOAD) at this size, scaled, or with a number of measured pods."""
     candidates = [found for found in workloads if name in (found.case, found.title)]
     if not candidates:
         raise Problem(f"There is no workload {name!r} that can be played; see: python -m bench.live --list")
@@ -90,7 +90,7 @@ def _resize(workload: Workload, factor: float) -> Workload:
 
 
 def _scale_for(workload: Workload, pods: int) -> float:
-    """What leaves so many measured pods, and of the others the same share."""
+    """The scale that results in this number of measured pods."""
     measured = measured_of(workload)
     if not 0 < pods <= measured:
         raise Problem(f"{workload.case} can measure 1 to {measured:,} pods at this size, not {pods:,}")

@@ -31,7 +31,7 @@ def check(template: Template) -> None:
 
 
 def manifest(template: Template, index: int, count: int) -> Manifest:
-    """The object of this number out of so many; a manifest of one's own, to be changed at will."""
+    """The object with this index; a fresh manifest that may be modified."""
     text = _fill(template, {"Index": index, "Count": count} | template.words)
     content = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
     if not isinstance(content, dict) or "kind" not in content:
@@ -52,7 +52,7 @@ def _value(expression: str, words: dict[str, Any], name: str) -> Any:
     if word := WORD.match(expression):
         if word[1] in words:
             return words[word[1]]
-        raise Unsupported(f"{name} asks for .{word[1]}, which nobody gives")
+        raise Unsupported(f"{name} uses .{word[1]}, which is not provided")
     function, *arguments = expression.split()
     if function in ARITHMETIC and len(arguments) == 2:
         first, second = (_number(argument, words, name) for argument in arguments)

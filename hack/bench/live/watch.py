@@ -85,7 +85,7 @@ class Watch(Generic[T]):
     def _take(self, received: bytearray) -> None:
         seen = self._read(received)
         if any(sight.kind == "ERROR" for sight in seen):
-            self._version = ""  # too old: once more from what is there
+            self._version = ""  # too old: list again
         elif seen:
             self._version = seen[-1].version
             self._see(seen)

@@ -40,7 +40,7 @@ def test_without_placeholders_all_objects_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        pytest.param("a: {{.missing}}", "asks for .missing", id="a word that nobody gives"),
+        pytest.param("a: {{.missing}}", "uses .missing", id="a word that nobody gives"),
         pytest.param("a: {{if .Index}}1{{end}}", "holds {{if .Index}}", id="a choice"),
         pytest.param("a: {{Mod .Index (DivideInt 4 2)}}", "holds {{Mod .Index", id="a nested call"),
         pytest.param("a: {{AddInt 1 .colour}}", ".colour is not a number", id="arithmetic with words"),

@@ -166,7 +166,7 @@ def test_nobody_there_is_said_before_anything_is_built(archive: Path, monkeypatc
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
     monkeypatch.setattr(push_module, "build", lambda *_: pytest.fail("it was built"))
-    with pytest.raises(Problem, match=r"cannot be used .*refused.*; see that it runs"):
+    with pytest.raises(Problem, match=r"cannot be used .*refused.*; check that it runs"):
         push(["scheduler"], Wishes("dev"), parse_address(f"localhost:{port}"), "1.0")
 
 
@@ -200,13 +200,13 @@ def test_how_a_registry_is_named(text: str, address: Address) -> None:
 
 @pytest.mark.parametrize("text", ["", "Team/x y", "ftp://r", "r/UPPER", "r//x", "r:port", "r/a:tag", "://r"])
 def test_what_is_no_registry(text: str) -> None:
-    with pytest.raises(Problem, match="is no address of a registry; write a host with a path"):
+    with pytest.raises(Problem, match="is not the address of a registry; write a host with a path"):
         parse_address(text)
 
 
 @pytest.mark.parametrize("tag", ["", "a b", "-x", ".x", "x" * 129, "a/b", "ü"])
 def test_what_is_no_tag(tag: str) -> None:
-    with pytest.raises(Problem, match="cannot be a tag"):
+    with pytest.raises(Problem, match="is not a valid tag"):
         check_tag(tag)
 
 
@@ -247,7 +247,7 @@ def test_what_docker_login_left(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        pytest.param("{", "is no JSON .* docker login r", id="no JSON"),
+        pytest.param("{", "is not JSON .* docker login r", id="no JSON"),
         pytest.param('{"auths": {"r": {"auth": "!"}}}', "cannot be read; write it again", id="no base64"),
         pytest.param(
             '{"credsStore": "not-there"}', "docker-credential-not-there, which is not in PATH", id="no helper"
@@ -278,7 +278,7 @@ def test_without_a_registry_the_command_line_shows_one(capsys: pytest.CaptureFix
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.tar"
     file.write_bytes(tar_of({"a": b""}))
-    with pytest.raises(Problem, match="is no archive of an image"):
+    with pytest.raises(Problem, match="is not an image archive"):
         oci_archive.read(file, tmp_path)
 
 

@@ -49,13 +49,13 @@ def test_a_cache_that_cannot_be_made_is_a_problem_with_the_way_out(cache: Path) 
 
 
 def test_another_file_that_cannot_be_used_is_named_without_a_word_on_the_cache(cache: Path) -> None:
-    with pytest.raises(Problem, match=r"/no/such/file: No such file or directory; see that it exists"), opened():
+    with pytest.raises(Problem, match=r"/no/such/file: No such file or directory; check that it exists"), opened():
         Path("/no/such/file").read_text()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_named_when_we_write_ourselves(cache: Path) -> None:
-    with pytest.raises(Problem, match=r"disk .* is full; make room or set PILOTAGE_CACHE"), opened():
+    with pytest.raises(Problem, match=r"disk .* is full; free some space, or set PILOTAGE_CACHE"), opened():
         Path("/dev/full").write_text("x")
 
 
@@ -88,7 +88,7 @@ def test_a_program_that_fails_shows_its_last_lines_and_its_log(store: Store) -> 
 )
 def test_a_program_that_met_a_full_disk_gets_the_sentence_for_it(store: Store, message: str) -> None:
     commands = LoggedCommands(store, os.environ)
-    with pytest.raises(Problem, match=r"is full; make room"):
+    with pytest.raises(Problem, match=r"is full; free some space"):
         commands.run("making it", _python(f"raise SystemExit({message!r})"))
 
 

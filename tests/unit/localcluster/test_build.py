@@ -77,7 +77,7 @@ def test_two_runs_do_not_build_twice(tool: Tool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("failure", "complaint"),
     [
-        pytest.param("write x: no space left on device", "The disk is full .* point GOCACHE", id="a full disk"),
+        pytest.param("write x: no space left on device", "The disk is full .* set GOCACHE", id="a full disk"),
         pytest.param("undefined: x", "building it failed; .*\n.*undefined: x", id="code that does not compile"),
     ],
 )

@@ -68,7 +68,7 @@ def test_everything_is_announced_once_and_the_engine_is_shown_before_the_long_wo
     said = capsys.readouterr().out
     assert said.startswith(
         f"To be built, once: etcd, kubernetes, containerd, coredns, pause, helm4, {IMAGES}. "
-        "That takes about 19 minutes on 2 cores; if you interrupt it, what is built stays.\n"
+        "That takes about 19 minutes on 2 cores; if interrupted, the finished parts are kept.\n"
     )
     assert shown_after == [0], "before anything is built"
     assert "$ pilotage simulate -f examples/cluster.yaml -f examples/web.yaml --explain report\n" in said
@@ -100,7 +100,7 @@ def test_what_takes_less_than_a_minute_is_announced_without_a_show(
     everything_built.discard("etcd")
     demo_build.build_all("own nodes")
     assert capsys.readouterr().out == (
-        "To be built, once: etcd. That takes about 40s on 2 cores; if you interrupt it, what is built stays.\n"
+        "To be built, once: etcd. That takes about 40s on 2 cores; if interrupted, the finished parts are kept.\n"
     )
 
 

@@ -53,7 +53,7 @@ def test_two_at_once_wait_for_each_other_and_say_so(
         done.append("first")
     thread.join()
     assert done == ["first", "second"]
-    assert "another `make demo` is under way in /a; waiting for it" in capsys.readouterr().err
+    assert "another `make demo` is running in /a; waiting for it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

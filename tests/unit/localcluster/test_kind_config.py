@@ -41,7 +41,7 @@ def test_read(tmp_path: Path, text: str, expected: KindConfig) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        pytest.param("kind: Pod", "must say `kind: Cluster`", id="another kind"),
+        pytest.param("kind: Pod", "must contain `kind: Cluster`", id="another kind"),
         pytest.param("[", "cannot be read", id="no YAML"),
         pytest.param("kind: Cluster\nkubeadmConfigPatches: [a]", "kubeadmConfigPatches", id="a field beyond us"),
         pytest.param("kind: Cluster\nnetworking: {ipFamily: ipv6}", "networking.ipFamily", id="an unknown network"),
@@ -66,5 +66,5 @@ def test_version_of_image(image: str, version: str) -> None:
 
 
 def test_an_image_without_a_version_is_refused() -> None:
-    with pytest.raises(Problem, match="names no Kubernetes version"):
+    with pytest.raises(Problem, match="has no Kubernetes version"):
         kind_config.version_of_image("kindest/node:latest")

@@ -60,15 +60,15 @@ def test_several_pieces_have_one_estimate(clock: list[float], monkeypatch: pytes
     assert whole.seconds == 200, "twice the cores, half the time"
     with whole.piece("a"):
         step = progress.Step("building a")
-        assert step.text().endswith("about 3m20s left in all"), "nothing is known of this machine yet"
+        assert step.text().endswith("about 3m20s left in total"), "nothing is known of this machine yet"
         clock[0] = 40
         step.update(50, 100, "packages")
         # A half of 100 took 40 seconds: what is left, 350, takes 280.
-        assert step.text() == "building a: 50/100 packages, 40s, about 4m40s left in all"
+        assert step.text() == "building a: 50/100 packages, 40s, about 4m40s left in total"
         archive = progress.Step("writing a")
-        assert archive.text().endswith("about 4m40s left in all"), "a new step forgets nothing of the piece"
+        assert archive.text().endswith("about 4m40s left in total"), "a new step forgets nothing of the piece"
     with whole.piece("b"):
-        assert progress.Step("building b").text().endswith("about 2m00s left in all")
+        assert progress.Step("building b").text().endswith("about 2m00s left in total")
     assert progress.Step("something else").text() == "something else: 0s"
 
 

@@ -63,14 +63,14 @@ def test_without_docker_our_own_nodes_are_made_and_nothing_is_said(
             {"ANSWERS": "1"},
             CREATE,
             False,
-            "Docker is here but cannot get kindest/node:v1.37.0 (no such host): the nodes are made without Docker\n",
+            "available but cannot get kindest/node:v1.37.0 (no such host): nodes are created without Docker\n",
             id="it cannot be pulled",
         ),
         pytest.param(
             {"ANSWERS": "1", "HAS": "mine:1", "TIED": "1"},
             [*CREATE, "--image=mine:1"],
             False,
-            "here but cannot run mine:1 as a node (unable to apply caps): the nodes are made without Docker\n",
+            "available but cannot run mine:1 as a node (unable to apply caps): nodes are created without Docker\n",
             id="its containers cannot have all rights",
         ),
         pytest.param({"ANSWERS": "1", "HAS": "mine:1"}, [*CREATE, "--image=mine:1"], True, "", id="an image by name"),
@@ -112,9 +112,7 @@ def test_who_makes_the_nodes(
 
 def test_who_insists_on_docker_is_told_what_it_lacks(docker: Docker) -> None:
     docker(PILOTAGE_ENGINE="docker")
-    with pytest.raises(
-        Problem, match=r"cannot get kindest/node:v1.37.0 \(no such host\); give it what it lacks, or unset"
-    ):
+    with pytest.raises(Problem, match=r"cannot get kindest/node:v1.37.0 \(no such host\); fix that, or unset"):
         goes_to_the_real_kind(CREATE)
 
 
@@ -146,7 +144,7 @@ def test_a_pull_that_never_ends_is_given_up(docker: Docker, monkeypatch: pytest.
         f'#!{sys.executable}\nimport sys, time\ntime.sleep(20 * ("pull" in sys.argv))\nsys.exit(1)\n'
     )
     monkeypatch.setattr(docker_engine, "PULL_SECONDS", 0.5)
-    assert docker_engine.why_not_there("x:1") == "it did not come within 0 minutes"
+    assert docker_engine.why_not_there("x:1") == "it was not pulled within 0 minutes"
 
 
 @pytest.mark.parametrize(

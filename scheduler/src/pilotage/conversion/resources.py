@@ -25,7 +25,7 @@ _ORDER = (
 )
 _ORDER_IS_TOLD = "the same nodes fit, but a message may name another plugin first"
 _ORDER_MATTERS = {
-    "postFilter": "the first that makes room decides: disable those that should not",
+    "postFilter": "the first that preempts decides: disable those that should not",
     "bind": "the first that binds decides: disable those that should not",
 }
 _STRANGER = (

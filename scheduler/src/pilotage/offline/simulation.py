@@ -102,8 +102,10 @@ class Simulation:
         ports = (self._pending, self._pending, self._pending)
         plugins = (holders_of(self.engines), rules_of(self.engines))
         # No pod waits on permit, and no deletion is in progress.
-        nobody = WaitingPods()
-        return Evictions(self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False)
+        no_waiting_pods = WaitingPods()
+        return Evictions(
+            self.cache, self.queue, no_waiting_pods, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
+        )
 
     def _make_failures(self, evictions: Evictions) -> Failures:
         ports = (self._pending.find, self._pending, self._pending)

@@ -65,11 +65,13 @@ def softer(pod: Pod, which: Which, terms: tuple[OwnTerm, ...], cycle: Cycle) -> 
     affinity = pod.spec.affinity or Affinity()
     given: PodAffinity = getattr(affinity, which) or PodAffinity()
     for index, term in enumerate(given.required):
-        nobody = index < len(terms) and not cycle.placed.counts(terms[index].query).any()
-        yield _softened(pod, affinity, which, index, term, nobody=nobody and which == "pod_affinity")
+        unmatched = index < len(terms) and not cycle.placed.counts(terms[index].query).any()
+        yield _softened(pod, affinity, which, index, term, unmatched=unmatched and which == "pod_affinity")
 
 
-def _softened(pod: Pod, affinity: Affinity, which: Which, index: int, term: PodAffinityTerm, *, nobody: bool) -> Remedy:
+def _softened(
+    pod: Pod, affinity: Affinity, which: Which, index: int, term: PodAffinityTerm, *, unmatched: bool
+) -> Remedy:
     given: PodAffinity = getattr(affinity, which)
     required = (*given.required[:index], *given.required[index + 1 :])
     preferred = (*given.preferred, WeightedPodAffinityTerm(HEAVIEST, term))
@@ -84,10 +86,10 @@ def _softened(pod: Pod, affinity: Affinity, which: Which, index: int, term: PodA
     return Remedy(
         code="softenAffinity" if which == "pod_affinity" else "softenAntiAffinity",
         actor="owner",
-        words=f"prefer to be {near} {{selector}} instead of requiring it" + (" (no pod has these labels)" * nobody),
+        words=f"prefer to be {near} {{selector}} instead of requiring it" + (" (no pod has these labels)" * unmatched),
         values={"selector": _told(term.label_selector), "key": term.topology_key},
         changes=(Change(f"spec.affinity.{LISTS[which]}.{REQUIRED}[{index}]", "required", "preferred"),),
-        size=LARGE - 0.5 * nobody,
+        size=LARGE - 0.5 * unmatched,
         target=change.target,
         patch=change.patch,
         difference=change.difference,
