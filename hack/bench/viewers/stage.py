@@ -119,7 +119,7 @@ class Stage:
         """Let the API forget what it keeps for a minute for viewers that come back."""
         api = self.api.api
         api.feed._idle_since = api.tally._asked_at = -LONG_AGO
-        while api.tally.is_counting:
+        while api.tally.is_counting:  # noqa: ASYNC110 - nobody else is told
             await asyncio.sleep(0.1)
 
     async def quiet(self) -> None:
