@@ -14,7 +14,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup binaries images push chart plugin sbom audit lint lint-workflows format generate test test-all test-unit coverage \
-        test-integration test-e2e oracle faults gangs soak races bench-engine bench hostile demo demo-down release-check \
+        test-integration test-e2e oracle faults gangs soak races bench-engine bench bench-api hostile demo demo-down release-check \
         release-notes clean always
 
 help:
@@ -129,6 +129,10 @@ races: binaries ## Count pods that kubelets reject when two schedulers share nod
 
 bench-engine: $(READY) ## Measure the engine alone, in memory, at 1,000, 5,000 and 15,000 nodes
 	$(BIN)/python -m bench.engine $(BENCH_ARGS)
+
+# Alone on the machine: make bench-api BENCH_ARGS='--nodes 1000 --repeats 1 --profile'
+bench-api: $(READY) ## Measure what 20 viewers of the read API cost the scheduler, in memory (BENCH_ARGS=--help for options)
+	$(BIN)/python -m bench.viewers $(BENCH_ARGS)
 
 # A short form is part of `make test`: make hostile HOSTILE_ARGS='--only affinity --save before.json'
 hostile: $(READY) ## Run hostile objects against the scheduler in memory, and measure the cost to others (HOSTILE_ARGS=--help for options)

@@ -9,7 +9,7 @@ from statistics import median
 import click
 
 from bench.viewers.alone import Cost, costs
-from bench.viewers.rounds import Pair, Plan, Round, play
+from bench.viewers.rounds import Pair, Plan, Round, percentile, play
 from bench.viewers.slices import Slices
 from bench.viewers.stage import stage
 from pilotage.app.memory import keep_the_heap_small
@@ -24,10 +24,10 @@ LINES = 25
 @click.option("--viewers", default=20, show_default=True, help="Each follows a stream, and asks for pages in turn.")
 @click.option("--every", default=1.0, show_default=True, help="Seconds from an answer to the next question.")
 @click.option("--greedy", is_flag=True, help="They ask again at once, whatever the server asks for.")
-@click.option("--pods", default=10_000, show_default=True, help="Pods of each round at full speed; 0: none of these.")
+@click.option("--pods", default=20_000, show_default=True, help="Pods of a round at full speed; 0: no such rounds.")
 @click.option("--rates", default="300,1000", show_default=True, help="Pods a second in the other rounds.")
 @click.option("--seconds", default=5.0, show_default=True, help="How long a round at a rate lasts.")
-@click.option("--repeats", default=3, show_default=True, help="Pairs of rounds for each load.")
+@click.option("--repeats", default=4, show_default=True, help="Pairs of rounds for each load.")
 @click.option("--profile", is_flag=True, help="Show where the time goes, by callback.")
 def main(
     nodes: int,
@@ -41,10 +41,14 @@ def main(
     repeats: int,
     profile: bool,
 ) -> None:
-    """Run the real scheduler in memory, with and without viewers in turn.
+    """Measure what viewers of the read API cost: the real scheduler in memory, with and without viewers in turn.
 
-    Times are CPU time of the scheduler's thread: another process that uses the machine changes little. The exit code
-    is 1 if a bound is not kept.
+    Times are CPU time of the scheduler's thread. The exit code is 1 if a bound is not kept: throughput at least 0.97,
+    the 99th percentile of decisions at most 1.1 times, no slice of an answer over 2 ms.
+
+    \b
+    Example:
+      python -m bench.viewers --nodes 1000 --repeats 1 --profile
     """
     keep_the_heap_small()
     logging.disable(logging.ERROR)
@@ -82,9 +86,12 @@ def _print_costs(alone: list[Cost]) -> None:
     click.echo("answers while the scheduler rests, made each time")
     for each in alone:
         kept = "" if each.is_kept else "  MISSED"
-        longest = f"the longest slice {1e3 * each.longest:5.2f} ms ({each.where})"
+        longest = f"the longest slice {1e3 * each.longest:.2f} ms"
         size = f"{each.size / 1e3:,.0f} kB"
-        click.echo(f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, {longest}, {size}{kept}")
+        first = f"the first {1e3 * each.first:5.2f}, then"
+        click.echo(
+            f"  {each.path:53} {first} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, {longest}, {size}{kept}"
+        )
 
 
 def _print(pair: Pair, *, profile: bool) -> None:
@@ -96,7 +103,10 @@ def _print(pair: Pair, *, profile: bool) -> None:
         click.echo(f"  {name:16} {viewed / without:8.3f} ({1e3 * without:.2f} to {1e3 * viewed:.2f} ms)")
     shares = [each.api_seconds / each.passed for each in pair.viewed]
     click.echo(f"  share of API     {100 * median(shares):8.1f} % of the loop's time")
-    click.echo(f"  longest slice    {1e3 * max(each.longest_handler for each in pair.viewed):8.2f} ms")
+    slices = [each for found in pair.viewed for each in found.slices]
+    longest = 1e3 * max(slices)
+    nearly_all = 1e3 * percentile(slices, 0.999)
+    click.echo(f"  longest slice    {longest:8.2f} ms (of {len(slices):,}; 99.9 % take up to {nearly_all:.2f} ms)")
     told = [
         f"{sum(each.collections for each in rounds)} ({1e3 * sum(each.collecting for each in rounds):.0f} ms)"
         for rounds in (pair.without, pair.viewed)
@@ -146,7 +156,7 @@ def _verdict(pair: Pair) -> bool:
     bounds: list[tuple[str, float, Callable[[float, float], bool], float]] = [
         ("throughput", throughput, float.__ge__, LEAST_THROUGHPUT),
         ("decision, p99", viewed / without, float.__le__, MOST_LATENCY),
-        ("longest slice", max(each.longest_handler for each in pair.viewed), float.__le__, LONGEST_SLICE),
+        ("longest slice", max(max(each.slices) for each in pair.viewed), float.__le__, LONGEST_SLICE),
     ]
     missed = [name for name, value, holds, bound in bounds if not holds(value, bound)]
     click.echo(f"{pair.name}: {'MISSED: ' + ', '.join(missed) if missed else 'all bounds kept'}")

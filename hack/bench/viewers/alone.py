@@ -20,9 +20,9 @@ class Cost:
     """The cost of one path."""
 
     path: str
+    first: float = 0.0  # seconds of the first answer, for which more has to be prepared
     seconds: list[float] = field(default_factory=list)
     longest: float = 0.0
-    where: str = ""
     size: int = 0
 
     @property
@@ -48,16 +48,18 @@ async def costs(stage: Stage, watch: Slices) -> list[Cost]:
 
 async def _cost(stage: Stage, watch: Slices, path: str) -> Cost:
     found, api = Cost(path), stage.api.api
-    for _ in range(TIMES):
+    for number in range(TIMES + 1):
         api.shared.forget()
         await asyncio.sleep(0.12)  # a search for remedies is not repeated at once
         watch.reset()
         answer = await api.answer(_question(path))
         if not isinstance(answer, Answer) or answer.status != 200:
             raise RuntimeError(f"{path}: {answer}")
+        if number == 0:
+            found.first = watch.of_api()
+            continue
         found.seconds.append(watch.of_api())
-        if watch.longest_handler() > found.longest:
-            found.longest, found.where = watch.longest_handler(), watch.longest_name()
+        found.longest = max(found.longest, watch.longest_handler())
         found.size = len(answer.body)
     return found
 

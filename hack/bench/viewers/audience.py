@@ -38,9 +38,14 @@ class Seen:
         }
 
 
-async def poll(client: aiohttp.ClientSession, viewer: Mapping[str, Any], plan: Mapping[str, Any], seen: Seen) -> None:
+async def poll(
+    client: aiohttp.ClientSession, viewer: Mapping[str, Any], plan: Mapping[str, Any], seen: Seen, begun: asyncio.Event
+) -> None:
     """Ask for one page after the other, as a page in a browser does."""
     tags: dict[str, str] = {}
+    async with client.get(plan["url"] + "/access", headers={"Authorization": f"Bearer {viewer['token']}"}) as answer:
+        await answer.read()
+    begun.set()
     await asyncio.sleep(viewer["begins"])
     for path in cycle(viewer["paths"]):
         headers = {"Authorization": f"Bearer {viewer['token']}"}
@@ -81,13 +86,12 @@ async def watch(plan: Mapping[str, Any]) -> Seen:
     seen, timeout = Seen(), aiohttp.ClientTimeout(total=MOST_WAIT)
     connector = aiohttp.TCPConnector(ssl=anybody, limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as client, asyncio.TaskGroup() as tasks:
-        beginnings = [asyncio.Event() for _ in plan["viewers"]]
-        made = [
-            tasks.create_task(follow(client, viewer, plan, seen, begun))
-            for viewer, begun in zip(plan["viewers"], beginnings, strict=True)
-        ]
+        made, beginnings = [], []
+        for act in (follow, poll):
+            for viewer in plan["viewers"]:
+                beginnings.append(asyncio.Event())
+                made.append(tasks.create_task(act(client, viewer, plan, seen, beginnings[-1])))
         await asyncio.gather(*(begun.wait() for begun in beginnings))
-        made += [tasks.create_task(poll(client, viewer, plan, seen)) for viewer in plan["viewers"]]
         print("ready", flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         for task in made:

@@ -32,10 +32,10 @@ class Plan:
     viewers: int = 20
     every: float = 1.0  # seconds from an answer to the next question
     greedy: bool = False  # no pause, whatever the server asks for
-    pods: int = 10_000  # of a round at full speed
+    pods: int = 20_000  # of a round at full speed
     rates: tuple[float, ...] = (300.0, 1000.0)
     paced_seconds: float = 5.0
-    repeats: int = 3
+    repeats: int = 4
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Round:
     wall: float
     passed: float  # seconds of the scheduler's time: in which it worked or had nothing to do
     api_seconds: float  # of the CPU for the API
-    longest_handler: float
+    slices: list[float]  # of the API
     collecting: float  # seconds of garbage collections
     collections: int
     longest_collection: float
@@ -140,7 +140,7 @@ async def play(stage: Stage, watch: Slices, plan: Plan, *, with_viewers: bool, r
         perf_counter() - wall,
         watch.time() - time,
         watch.of_api(),
-        watch.longest_handler(),
+        list(watch.slices),
         watch.collecting,
         watch.collections,
         watch.longest_collection,

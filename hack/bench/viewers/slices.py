@@ -38,6 +38,7 @@ class Slices(LoopWatch):
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.calls: defaultdict[str, int] = defaultdict(int)
         self.longest_of: defaultdict[str, float] = defaultdict(float)
+        self.slices: list[float] = []  # of the API, in seconds
         self.collecting = 0.0  # seconds of garbage collections
         self.collections, self.longest_collection = 0, 0.0
         self._collection_began = 0.0
@@ -45,7 +46,7 @@ class Slices(LoopWatch):
     def reset(self) -> None:
         """Begin again."""
         super().reset()
-        for each in (self.seconds, self.calls, self.longest_of):
+        for each in (self.seconds, self.calls, self.longest_of, self.slices):
             each.clear()
         self.collecting, self.collections, self.longest_collection = 0.0, 0, 0.0
 
@@ -61,7 +62,10 @@ class Slices(LoopWatch):
             self.seconds[name] += spent
             self.calls[name] += 1
             # A collection comes after so many new objects of the whole process, whoever makes the last of them.
-            self.longest_of[name] = max(self.longest_of[name], spent - (self.collecting - collected))
+            own = spent - (self.collecting - collected)
+            self.longest_of[name] = max(self.longest_of[name], own)
+            if is_of_api(name):
+                self.slices.append(own)
 
         setattr(asyncio.Handle, "_run", run)  # noqa: B010 - mypy does not allow the plain form
         gc.callbacks.append(self._collected)
@@ -86,11 +90,7 @@ class Slices(LoopWatch):
 
     def longest_handler(self) -> float:
         """Return the longest slice of the API, in seconds."""
-        return max((longest for name, longest in self.longest_of.items() if is_of_api(name)), default=0.0)
-
-    def longest_name(self) -> str:
-        """Return whose slice that is."""
-        return max((each for each in self.longest_of if is_of_api(each)), key=self.longest_of.__getitem__, default="")
+        return max(self.slices, default=0.0)
 
 
 def is_of_api(name: str) -> bool:

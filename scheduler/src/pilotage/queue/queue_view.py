@@ -33,6 +33,10 @@ class QueueView:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(list(self._waiting.values()))
 
+    def keys(self) -> list[str]:
+        """Return all waiting pods, by namespace/name."""
+        return list(self._waiting)
+
     def find(self, key: str) -> QueuedPod | None:
         """Return a waiting pod by namespace/name."""
         return self._waiting.get(key)

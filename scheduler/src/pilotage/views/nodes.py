@@ -62,6 +62,8 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
     for name in resources:
         allocatable[name], requested[name] = found.allocatable[name].tolist(), found.requested[name].tolist()
         yield
+    pods, allowed, flags = found.pods.tolist(), found.allowed.tolist(), found.flags.tolist()
+    yield
     return NodeTable(
         at=stamp.at,
         revision=stamp.revision,
@@ -75,9 +77,9 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
         allocatable=allocatable,
         requested=requested,
         units={name: unit_of(name) for name in resources},
-        pods=found.pods,
-        allowed=found.allowed,
-        flags=found.flags,
+        pods=pods,
+        allowed=allowed,
+        flags=flags,
     )
 
 
@@ -89,8 +91,8 @@ class _Columns:
         self.infos, self.version = list(every), every.static_version
         self.allocatable = {name: every.allocatable(name).copy() for name in resources}
         self.requested = {name: every.requested(name).copy() for name in resources}
-        self.pods, self.allowed = every.pod_count.tolist(), every.allowed_pods.tolist()
-        self.flags = _flags(state, every).tolist()
+        self.pods, self.allowed = every.pod_count.copy(), every.allowed_pods.copy()
+        self.flags = _flags(state, every)
 
 
 def resources_of(state: State, wanted: Sequence[str] = ()) -> list[str]:

@@ -139,8 +139,9 @@ class Tally:
         self._asked_at, beginning = monotonic(), self._beginning
         changed, self._queue.changed = self._queue.changed, {}
         if changed is None:
-            changed = dict.fromkeys(queued.key for queued in self._queue)
-        self._pending |= changed
+            self._pending = dict.fromkeys(self._queue.keys())
+        else:
+            self._pending |= changed
         number = 0
         while self._pending:  # the last of it may be counted for another answer
             self._look(self._pending.popitem()[0])

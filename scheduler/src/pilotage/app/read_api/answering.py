@@ -17,6 +17,7 @@ from pilotage.app.read_api.remedying import Remedying, TriesGangs
 from pilotage.app.read_api.rights import PROFILE_GROUP, PROFILES, QUOTA_GROUP, QUOTAS, Forbidden, Rights
 from pilotage.app.read_api.shared_answers import Encoded, SharedAnswers
 from pilotage.cluster.credentials.delegated_auth import PathAttributes, ResourceAttributes
+from pilotage.framework.api.nodes import NodeInfo
 from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.model.pod import Pod
 from pilotage.model.users import User
@@ -43,7 +44,7 @@ from pilotage.views.state import Stamp, State, Steps
 from pilotage.views.viewer import EVERYTHING, Viewer, Words
 
 KEPT_NAMESPACES = 10.0  # seconds for which it is remembered which namespaces have pods
-KEYS_AT_ONCE = 500
+NODES_AT_ONCE = 50
 ReadProfiles = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 Maybe = msgspec.Struct | None
 
@@ -157,11 +158,12 @@ class Answering:
     async def _with_pods(self) -> frozenset[str]:
         """Return the namespaces that have pods; one whose first pod was bound at once may come a moment later."""
         async with self._counting:
+            tally = self._state.tally
             if self._namespaces is None or monotonic() - self._namespaces[0] > KEPT_NAMESPACES:
-                found = await self._budget.run(_namespaces(list(self._state.pods())))
+                found = await self._budget.run(_on_nodes(list(self._state.cache.nodes())))
                 self._namespaces = monotonic(), found
-            await self._budget.run(self._state.tally.settle())
-            return self._namespaces[1] | {kind.own.namespace for kind in self._state.tally.cells}
+            await self._budget.run(tally.settle())
+            return self._namespaces[1] | {kind.own.namespace for kind in tally.cells}
 
     async def _partly(self, asked: Asked, namespaces: Callable[[], Awaitable[Iterable[str]]]) -> Viewer:
         """Return what a user may see of something that belongs to many namespaces."""
@@ -371,9 +373,11 @@ def _at_once(found: Maybe) -> Steps[Maybe]:
     return found
 
 
-def _namespaces(keys: list[str]) -> Steps[frozenset[str]]:
+def _on_nodes(infos: list[NodeInfo]) -> Steps[frozenset[str]]:
+    """Return the namespaces of all pods that have a node."""
     found: set[str] = set()
-    for start in range(0, len(keys), KEYS_AT_ONCE):
-        found.update(key.partition("/")[0] for key in keys[start : start + KEYS_AT_ONCE])
+    for start in range(0, len(infos), NODES_AT_ONCE):
+        for info in infos[start : start + NODES_AT_ONCE]:
+            found.update(pod.namespace for pod in info.pods.values())
         yield
     return frozenset(found)
