@@ -177,9 +177,7 @@ class Ledger:
     def _give_up(self, elapsed: float) -> None:
         for attempt in self._bindings.expired(elapsed):
             if any(start <= attempt.received <= end for start, end in self._blind):
-                self._note(
-                    f"pod {attempt.namespace}/{attempt.pod} was bound and deleted while the API was not seen"
-                )
+                self._note(f"pod {attempt.namespace}/{attempt.pod} was bound and deleted while the API was not seen")
             else:
                 self._tell([unknown_pod(attempt)])
 

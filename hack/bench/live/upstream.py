@@ -34,6 +34,4 @@ def _module() -> Path:
         return Path(json.loads(done.stdout)["Dir"])
     except (ValueError, KeyError) as error:
         said = (done.stderr or done.stdout).strip()[-400:]
-        raise Problem(
-            f"{tool.module} cannot be fetched; is the Go module proxy reachable? Go: {said}"
-        ) from error
+        raise Problem(f"{tool.module} cannot be fetched; is the Go module proxy reachable? Go: {said}") from error
