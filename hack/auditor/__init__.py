@@ -1,1 +1,1 @@
-"""An independent observer: it watches the API and its audit log, and reports what a scheduler must never do."""
+"""An independent observer of the API and its audit log, which reports violations by schedulers."""

@@ -15,9 +15,9 @@ from auditor.serves import BadService, serves_of
 from auditor.vigil import Options, Vigil
 
 CLEAN, VIOLATIONS, UNABLE = 0, 1, 2
-HELP = """Watch a cluster from outside and report what a scheduler must never do.
+HELP = """Watch a cluster and report violations of rules that every scheduler must follow.
 
-Runs until SIGTERM or SIGINT. Exit code 0: clean. 1: violations. 2: it could not watch.
+Runs until SIGTERM or SIGINT. Exit code 0: clean. 1: violations. 2: the cluster could not be watched.
 
 \b
 Example:
@@ -33,7 +33,7 @@ GRACE_HELP = "Seconds that an event may take to reach a scheduler."
 
 
 @click.command(help=HELP, epilog=EPILOG)
-@click.option("--kubeconfig", type=FILE, required=True, help="How to reach the API server.")
+@click.option("--kubeconfig", type=FILE, required=True, help="The kubeconfig of the API server.")
 @click.option("--audit-log", type=FILE, required=True, help="The API server's audit log; it may not exist yet.")
 @click.option("--report", type=FILE, required=True, help="The file for the findings, as JSON.")
 @click.option("--ready-file", type=FILE, help="Written once the auditor sees everything.")

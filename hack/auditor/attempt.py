@@ -1,4 +1,4 @@
-"""A binding request as the API server's audit log tells it."""
+"""A binding request in the API server's audit log."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the API server did what was asked."""
+        """Whether the API server granted the request."""
         return 200 <= self.code < 300
 
     @property

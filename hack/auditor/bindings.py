@@ -60,9 +60,9 @@ class Bindings:
         elif last and last.node != pod.node:
             yield violation("double-bind", now, pod, f"bound to {last.node}, but seen on {pod.node}", binder=binder)
         if pod.gated:
-            yield violation("bound-gated", now, pod, "it came to a node with its gates on", binder=binder)
+            yield violation("bound-gated", now, pod, "it was placed on a node while gated", binder=binder)
         if old and old.deleting:
-            yield violation("bound-deleting", now, pod, "it came to a node while being deleted", binder=binder)
+            yield violation("bound-deleting", now, pod, "it was placed on a node while being deleted", binder=binder)
 
     def expired(self, elapsed: float) -> Iterator[Attempt]:
         """Give up and yield the granted requests whose pod did not become known in time."""
@@ -86,7 +86,7 @@ class Bindings:
             text = f"bound to {earlier.node} by {earlier.user} before, and to {attempt.node} now"
             yield breach("double-bind", record, attempt, text)
         elif record.bound.covers(attempt.received, settled=0, slack=SEEING_LAG):
-            yield breach("bound-bound", record, attempt, f"bound though it had the node {pod.node}")
+            yield breach("bound-bound", record, attempt, f"bound although it already had the node {pod.node}")
         elif pod.node and pod.node != attempt.node:
             yield breach("double-bind", record, attempt, f"bound to {attempt.node}, but seen on {pod.node}")
 
@@ -96,7 +96,7 @@ class Bindings:
         for rule, span in states(record):
             if span.covers(attempt.received, settled=self._grace, slack=self._slack):
                 visible = attempt.received - (span.since or 0.0)
-                yield breach(rule, record, attempt, f"a binding was tried {visible:.1f} s after this became visible")
+                yield breach(rule, record, attempt, f"a bind was attempted {visible:.1f} s after this became visible")
 
     def _by_whom(self, record: Record, attempt: Attempt) -> Iterator[Violation]:
         scheduler = record.pod.scheduler

@@ -1,4 +1,4 @@
-"""A kubeconfig, as far as a test cluster's goes: where the API is and how to be let in."""
+"""Reads the kubeconfig of a test cluster."""
 
 import base64
 import ssl
@@ -11,7 +11,7 @@ import yaml
 
 
 class BadKubeconfig(ValueError):
-    """The kubeconfig cannot be used; the message says why and what to do."""
+    """An unusable kubeconfig; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ def named(config: dict[str, Any], many: str, one: str, name: str | None) -> dict
 def headers_of(user: dict[str, Any], folder: Path) -> dict[str, str]:
     """Return what identifies a user that has a token."""
     if "exec" in user or "auth-provider" in user:
-        raise BadKubeconfig("log-in by a command is not supported; use a client certificate or a token")
+        raise BadKubeconfig("authentication by a command is not supported; use a client certificate or a token")
     token = user.get("token") or ((folder / user["tokenFile"]).read_text().strip() if "tokenFile" in user else "")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def tls_of(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSLContext | bool:
-    """Return whom to trust and which certificate to show."""
+    """Return the trusted CA and the client certificate."""
     if not cluster["server"].startswith("https:"):
         return False
     authority = content(cluster, "certificate-authority", folder)

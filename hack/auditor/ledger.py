@@ -65,7 +65,7 @@ class Ledger:
             self._judge_versions(*taken, now)
 
     def pod_gone(self, uid: str, now: float) -> None:
-        """Record that a pod is gone."""
+        """Record that a pod was deleted."""
         if last := self._records.end(uid, now):
             self._account(last, None)
 
@@ -119,7 +119,7 @@ class Ledger:
             self._waiting.touch([node.name])
 
     def node_gone(self, name: str, now: float) -> None:
-        """Record that a node is gone."""
+        """Record that a node was deleted."""
         if self._nodes.lose(name, now):
             self._waiting.touch([name])
 
@@ -177,7 +177,7 @@ class Ledger:
     def _give_up(self, elapsed: float) -> None:
         for attempt in self._bindings.expired(elapsed):
             if any(start <= attempt.received <= end for start, end in self._blind):
-                self._note(f"pod {attempt.namespace}/{attempt.pod} was bound and went while the API was out of sight")
+                self._note(f"pod {attempt.namespace}/{attempt.pod} was bound and deleted while the API was not seen")
             else:
                 self._tell([unknown_pod(attempt)])
 

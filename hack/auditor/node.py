@@ -1,4 +1,4 @@
-"""A node as the rules see it."""
+"""Nodes with the fields that the rules use."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""The nodes, and what they offered a moment ago."""
+"""The nodes, with their recent versions."""
 
 from auditor.node import Node
 

@@ -1,4 +1,4 @@
-"""How much of each node is taken, and by whom."""
+"""The usage of each node, by pods."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from auditor.quantity import shown
 
 
 class Held:
-    """What the pods of one node hold together."""
+    """The total usage of one node's pods."""
 
     def __init__(self) -> None:
         self.pods: dict[str, Pod] = {}
@@ -18,14 +18,14 @@ class Held:
         self.ports: Counter[HostPort] = Counter()
 
     def add(self, pod: Pod) -> None:
-        """Count a pod in, once."""
+        """Add a pod, once."""
         self.remove(pod.uid)
         self.pods[pod.uid] = pod
         self.total.update(dict(pod.demand))
         self.ports.update(pod.ports)
 
     def remove(self, uid: str) -> None:
-        """Count a pod out, if it is in."""
+        """Remove a pod, if it was added."""
         if pod := self.pods.pop(uid, None):
             self.total = +(self.total - Counter(dict(pod.demand)))
             self.ports = +(self.ports - Counter(pod.ports))

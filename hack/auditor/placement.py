@@ -12,7 +12,7 @@ WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 class Taint(NamedTuple):
-    """A node's mark that keeps pods away."""
+    """A taint of a node."""
 
     key: str
     value: str

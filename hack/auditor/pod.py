@@ -1,4 +1,4 @@
-"""A pod as the rules see it."""
+"""Pods with the fields that the rules use."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -86,6 +86,6 @@ def seconds(timestamp: str | None) -> float:
 
 
 def name_of(raw: Manifest) -> str:
-    """Return how to call an object that cannot be decoded."""
+    """Return a name for an object that cannot be decoded."""
     meta = raw.get("metadata") or {}
     return f"{meta.get('namespace', '')}/{meta.get('name', '?')}".lstrip("/")

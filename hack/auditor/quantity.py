@@ -1,4 +1,4 @@
-"""Kubernetes quantities, read exactly."""
+"""Kubernetes quantities, parsed exactly."""
 
 import re
 from fractions import Fraction
@@ -19,7 +19,7 @@ STEEPEST = 400  # an exponent past this cannot change a capped value
 
 
 class BadQuantity(ValueError):
-    """The text is no quantity."""
+    """The text is not a quantity."""
 
 
 @lru_cache(maxsize=4096)
@@ -27,7 +27,7 @@ def parse(text: str) -> Fraction:
     """Return the exact value of a quantity, capped at 2^63-1 as the API caps it."""
     match = GRAMMAR.fullmatch(text) if len(text) <= LONGEST else None
     if match is None:
-        raise BadQuantity(f"{text[:40]!r} is no quantity")
+        raise BadQuantity(f"{text[:40]!r} is not a quantity")
     sign, digits, suffix, exponent = match.groups()
     value = Fraction(digits) * scale(suffix, exponent)
     return max(-LARGEST, min(LARGEST, -value if sign == "-" else value))

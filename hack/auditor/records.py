@@ -1,4 +1,4 @@
-"""What was seen of each pod, also of those recently gone."""
+"""Records of all pods, including recently deleted ones."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class Record:
         self.bound.see(bool(pod.node), now)
 
     def end(self, now: float) -> None:
-        """Record that the pod is gone."""
+        """Record that the pod was deleted."""
         self.gone = now
 
     def lived_at(self, at: float) -> bool:
@@ -59,7 +59,7 @@ class Record:
 
 
 class Records:
-    """All pods that exist, and those that did a moment ago."""
+    """All pods that exist, or existed recently."""
 
     def __init__(self) -> None:
         self.by_uid: dict[str, Record] = {}
@@ -96,7 +96,7 @@ class Records:
         return next((record for record in reversed(namesakes) if record.lived_at(attempt.received)), None)
 
     def forget(self, now: float) -> None:
-        """Drop pods that have been gone for long."""
+        """Drop pods that were deleted long ago."""
         while self._ended and (self._ended[0].gone or 0.0) < now - KEPT_AFTER_END:
             record = self._ended.popleft()
             del self.by_uid[record.pod.uid]

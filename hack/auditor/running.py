@@ -1,4 +1,4 @@
-"""An auditor as a process of its own, for tests: started ready, stopped with its verdict."""
+"""Runs the auditor as a process, for tests."""
 
 import json
 import os
@@ -17,7 +17,7 @@ PACKAGES = Path(__file__).resolve().parent.parent
 
 
 class AuditorFailed(RuntimeError):
-    """The auditor gave no verdict; the message holds what it said."""
+    """The auditor gave no verdict; the message contains its output."""
 
 
 class RunningAuditor:

@@ -1,4 +1,4 @@
-"""The cluster in sight: pods and nodes, each followed by its observer."""
+"""The observed cluster: one observer each for pods and nodes."""
 
 import asyncio
 import contextlib

@@ -20,7 +20,7 @@ PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube
 def pin(version: str) -> Path:
     """Write go.mod and go.sum for one Kubernetes version."""
     if not re.fullmatch(r"1\.\d+\.\d+", version):
-        raise Problem(f"{version!r} is no Kubernetes version; say for example 1.37.1")
+        raise Problem(f"{version!r} is not a Kubernetes version; write for example 1.37.1")
     folder = MODULES / f"kubernetes-{version}"
     folder.mkdir(exist_ok=True)
     (folder / "go.mod").write_text("module pilotage.dev/hack/kubernetes\n")

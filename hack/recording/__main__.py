@@ -19,7 +19,7 @@ UNABLE = 2
 
 
 @click.command()
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=PICTURE, help="Draw it there.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=PICTURE, help="The output file.")
 def main(output: Path) -> None:
     """Play it on a control plane with fake nodes, which is gone afterwards."""
     try:

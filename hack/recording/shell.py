@@ -62,7 +62,7 @@ class Shell:
         deadline = time.monotonic() + PATIENCE
         while sum(words in text for _, text in self._seen) < times:
             if time.monotonic() > deadline:
-                raise Problem(f"nothing says {words!r}: {[text for _, text in self._seen]}")
+                raise Problem(f"no output contains {words!r}: {[text for _, text in self._seen]}")
             time.sleep(0.01)
 
     def _start(self, command: str) -> "subprocess.Popen[str]":

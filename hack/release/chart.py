@@ -25,7 +25,7 @@ def with_registry(values: str, registry: str) -> str:
 def package(registry: str, destination: Path) -> None:
     """Write the chart's archive to a folder."""
     if not registry:
-        raise Problem("say where the images are: make chart REGISTRY=registry.example.com/team")
+        raise Problem("name the registry of the images: make chart REGISTRY=registry.example.com/team")
     with TemporaryDirectory() as scratch:
         chart = shutil.copytree(SOURCE, Path(scratch) / SOURCE.name)
         values = chart / "values.yaml"

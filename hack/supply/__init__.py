@@ -1,1 +1,1 @@
-"""What our packages and images are made of: bills of materials, licences, and known weaknesses."""
+"""What our packages and images are made of: bills of materials, licences, and known vulnerabilities."""

@@ -57,7 +57,7 @@ def read_database(path: Path) -> Database:
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix in {".json", ".yaml"} and file.is_file())
         return Database(found for file in files if isinstance(found := _parsed(file), Mapping) and "id" in found)
-    raise Problem(f"{path} is no database of advisories: a zip or a folder of OSV documents is meant")
+    raise Problem(f"{path} is not a database of advisories; use a zip or a folder of OSV documents")
 
 
 def _parsed(file: Path) -> Any:

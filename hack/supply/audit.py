@@ -30,7 +30,7 @@ def audit(lock: Lock, database: Path | None, say: Callable[[str], None]) -> int:
         return COULD_NOT_RUN
     for weakness in sorted(found):
         say(f"{weakness.package} {weakness.version}: {weakness.advisory} {weakness.summary}".rstrip())
-    say(f"{len(packages)} packages compared with {source}: {len(found) or 'no'} known weaknesses")
+    say(f"{len(packages)} packages compared with {source}: {len(found) or 'no'} known vulnerabilities")
     return WEAKNESSES if found else NOTHING_KNOWN
 
 
@@ -51,7 +51,7 @@ def _from_osv(packages: Sequence[Package], ask: Ask) -> tuple[list[Weakness], st
     ]
     results = ask({"queries": queries}).get("results", ())
     if len(results) != len(packages):
-        raise Problem(f"{OSV} answered {len(results)} of {len(packages)} questions")
+        raise Problem(f"{OSV} answered {len(results)} of {len(packages)} queries")
     found = [
         Weakness(package.name, package.version, each["id"], "")
         for package, result in zip(packages, results, strict=True)

@@ -65,7 +65,7 @@ def _image_manifest(documents: list[dict[str, Any]], archive: Path) -> dict[str,
     for document in documents:
         if "layers" in document and all("in-toto" not in layer["mediaType"] for layer in document["layers"]):
             return document
-    raise Problem(f"{archive} holds no image; build it again with: make images")
+    raise Problem(f"{archive} contains no image; build it again with: make images")
 
 
 def _lay_over(files: dict[str, bytes], tar: tarfile.TarFile) -> None:

@@ -41,10 +41,14 @@ LISTED_SIZES = ",".join(map(str, SIZES))
     show_default=True,
     help="Pods are created while the scheduler runs, as upstream does, or before it starts.",
 )
-@click.option("--latency-seconds", default=20.0, show_default=True, help="How long to measure what pods wait; 0: not.")
+@click.option(
+    "--latency-seconds", default=20.0, show_default=True, help="How long to measure pod latency; 0: not at all."
+)
 @click.option("--disk", is_flag=True, help="Let etcd write to the disk of the temporary folder, not to memory.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Keep all figures there.")
-@click.option("--list", "list_only", is_flag=True, help="List all workloads, and why some cannot be played.")
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures to this file."
+)
+@click.option("--list", "list_only", is_flag=True, help="List all workloads, and why some are not supported.")
 def main(
     names: tuple[str, ...],
     sizes: str | None,
@@ -100,7 +104,7 @@ def _play(chosen: list[Sized], settings: Settings, report: Report, json_file: Pa
             if json_file:
                 json_file.write_bytes(report.json())
     except KeyboardInterrupt:
-        say("interrupted; this is what was measured until now")
+        say("interrupted; these are the results so far")
         return True
     return False
 
@@ -112,7 +116,7 @@ def _refuse(names: tuple[str, ...], workloads: list[Workload], refusals: list[Re
     playable = {workload.case for workload in workloads} | {workload.title for workload in workloads}
     for name in names:
         if name in refused and name not in playable:
-            raise Problem(f"{name} cannot be played: {refused[name]}")
+            raise Problem(f"{name} is not supported: {refused[name]}")
 
 
 def _numbers(sizes: str | None) -> list[int]:

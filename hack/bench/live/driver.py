@@ -208,7 +208,7 @@ class Driver:
             self._scheduler.check_alive()
             self._tell(found, wanted, f"pods in {place}")
             if time.monotonic() > deadline:
-                raise Problem(f"Only {found} of {wanted} pods in {place} went on within {LONGEST_WAIT:.0f} s")
+                raise Problem(f"Only {found} of {wanted} pods in {place} made progress within {LONGEST_WAIT:.0f} s")
             await self._bound.news(LOOK_SECONDS)
 
     async def _namespace(self, name: str) -> str:

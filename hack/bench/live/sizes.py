@@ -37,7 +37,7 @@ def choose(workloads: Sequence[Workload], name: str, nodes: int, scale: float, p
     """The workload of this name (CASE or CASE/WORKLOAD) at this size, scaled, or with a number of measured pods."""
     candidates = [found for found in workloads if name in (found.case, found.title)]
     if not candidates:
-        raise Problem(f"There is no workload {name!r} that can be played; see: python -m bench.live --list")
+        raise Problem(f"There is no workload {name!r} that is supported; see: python -m bench.live --list")
     exact = [found for found in candidates if nodes_of(found) == nodes]
     largest = max(nodes_of(found) for found in candidates)
     model = [found for found in candidates if nodes_of(found) == largest]
@@ -81,7 +81,7 @@ def _resize(workload: Workload, factor: float) -> Workload:
     sized = (CreateNodes, CreateNamespaces, CreatePods, CreatePodSets)
     counts = [step.count for step in workload.operations if isinstance(step, sized) and not step.count.fixed]
     if any(0 < count.number * factor < 1 for count in counts):
-        raise Problem(f"{workload.title} cannot be made so small: less than one of something would be left")
+        raise Problem(f"{workload.title} cannot be scaled down that far: less than one object of a kind would be left")
     steps: list[Operation] = [
         replace(step, count=step.count.times(factor)) if isinstance(step, sized) else step
         for step in workload.operations

@@ -18,7 +18,7 @@ def configurations() -> list[Path]:
     folder = _module() / WORKLOADS
     found = sorted(folder.rglob(CONFIGURATION))
     if not found:
-        raise Problem(f"{folder} holds no {CONFIGURATION}; is the Go module complete? Try: go clean -modcache")
+        raise Problem(f"{folder} contains no {CONFIGURATION}; is the Go module complete? Try: go clean -modcache")
     return found
 
 
@@ -34,4 +34,4 @@ def _module() -> Path:
         return Path(json.loads(done.stdout)["Dir"])
     except (ValueError, KeyError) as error:
         said = (done.stderr or done.stdout).strip()[-400:]
-        raise Problem(f"{tool.module} cannot be had; is the Go module proxy reachable? Go said: {said}") from error
+        raise Problem(f"{tool.module} cannot be fetched; is the Go module proxy reachable? Go: {said}") from error

@@ -121,4 +121,4 @@ def test_a_resource_that_a_claim_serves_is_not_asked_of_the_node() -> None:
 def test_what_cannot_be_read_is_noted_and_counts_nothing() -> None:
     notes: list[str] = []
     assert demand_of({"spec": {"containers": [container("many")]}}, notes.append) == {}
-    assert notes == ["cpu: 'many' is no quantity; counted as 0"]
+    assert notes == ["cpu: 'many' is not a quantity; counted as 0"]

@@ -97,7 +97,7 @@ def test_fewer_can_be_measured_but_never_more(pods: int, expected: int) -> None:
 
 
 def test_a_size_at_which_something_would_vanish_is_refused() -> None:
-    with pytest.raises(Problem, match="cannot be made so small"):
+    with pytest.raises(Problem, match="cannot be scaled down that far"):
         choose([FLOOR], "Case", 2, 1.0)
 
 

@@ -229,7 +229,7 @@ class TestAudit:
         ("advisories", "code", "told"),
         [
             pytest.param([advisory("A")], WEAKNESSES, ["a 1.0: OSV-A it is weak", "1 known"], id="a weakness"),
-            pytest.param([advisory("other")], NOTHING_KNOWN, ["no known weaknesses"], id="none of ours"),
+            pytest.param([advisory("other")], NOTHING_KNOWN, ["no known vulnerabilities"], id="none of ours"),
             pytest.param(
                 [advisory("a", withdrawn="2026-01-01T00:00:00Z")], NOTHING_KNOWN, ["no known"], id="withdrawn"
             ),
@@ -253,7 +253,7 @@ class TestAudit:
     def test_what_is_no_database(self, tmp_path: Path) -> None:
         said: list[str] = []
         assert audit(SMALL, tmp_path / "nothing", said.append) == COULD_NOT_RUN
-        assert "is no database of advisories" in said[0]
+        assert "is not a database of advisories" in said[0]
 
     def test_without_a_network_it_says_that_nothing_was_checked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "OSV", "http://127.0.0.1:1/v1/querybatch")
