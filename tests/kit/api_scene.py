@@ -16,6 +16,7 @@ from pilotage.app.read_api.api import ReadApi
 from pilotage.app.read_api.budget import Budget
 from pilotage.app.read_api.rights import Rights
 from pilotage.cluster.credentials.delegated_auth import UNAUTHORIZED, Denial, PathAttributes, ResourceAttributes
+from pilotage.config.handshake import Report
 from pilotage.model.users import User
 from pilotage.plugins.gangs.coscheduling.coscheduling import Coscheduling
 from pilotage.plugins.pods.scheduling_gates import SchedulingGates
@@ -78,6 +79,7 @@ class Scene:
     trust: ssl.SSLContext
     leads: bool = True
     profiles: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
     sessions: list[aiohttp.ClientSession] = field(default_factory=list)
     following: asyncio.Task[None] | None = None
 
@@ -137,7 +139,10 @@ async def begun(folder: Path, *, limits: Limits | None = None, most_decisions: i
     async def resources() -> Mapping[str, Mapping[str, Any]]:
         return made[0].profiles
 
-    process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources)
+    async def reports() -> Mapping[str, Report]:
+        return made[0].reports or {"scheduler-0": Report(log.hash)}
+
+    process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources, reports, dict)
     api = ReadApi(state, process, Rights(users), Budget(lambda: core.queue.pending().active > 0))
     certificate = ServingCertificate(TlsSettings(str(folder / "server.crt"), str(folder / "server.key")))
     server = Server(api, users, certificate, limits=limits or Limits(), report_slice=api.budget.take)

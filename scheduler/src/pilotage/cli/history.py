@@ -34,8 +34,8 @@ Exit code: 0; 2 if it cannot be told.
 def command(asked: Asked, what: str, output: str, no_headers: bool) -> None:
     """Show what happened to a SchedulerProfile, or to a pod: who, when, what, and why.
 
-    For a profile: its writers, what the operator made of it, and what replicas did. For a pod: the attempts that its
-    scheduler remembers, else what events say, which the API server keeps for an hour.
+    For a profile: its writers, and what the operator made of it. For a pod: the attempts that its scheduler remembers,
+    else what events say, which the API server keeps for an hour.
     """
     found = run(_found(asked, *named(what, PROFILE, {PROFILE, POD})))
     if printed(found, output):
@@ -74,21 +74,7 @@ async def _of_profile(here: Here, name: str) -> list[dict[str, Any]]:
         if not error.is_absent:
             raise
         raise BadInput(f"there is no SchedulerProfile {name}; for a pod write pod/{name}") from None
-    items = profile_history(profile, await _events(here, "/api/v1/events", "SchedulerProfile", name))
-    if here.scheduler is None:
-        return items
-    try:
-        told = await here.scheduler.get(f"/profiles/{quoted(name)}")
-    except Refused as error:
-        if not (error.is_absent or error.is_forbidden):
-            raise
-        return items
-    by_replicas = [
-        {"at": each["at"], "who": each.get("replica", "scheduler"), "what": each["result"], "count": 1}
-        | {"why": each.get("because") or each["hash"]}
-        for each in told.get("profile", {}).get("history", ())
-    ]
-    return sorted([*items, *by_replicas], key=lambda each: str(each["at"])[:19])
+    return profile_history(profile, await _events(here, "/api/v1/events", "SchedulerProfile", name))
 
 
 async def _events(here: Here, path: str, kind: str, name: str) -> list[dict[str, Any]]:

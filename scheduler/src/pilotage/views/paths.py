@@ -190,7 +190,6 @@ PATHS: tuple[Path, ...] = (
             Parameter("node", "Only decisions for this node."),
             Parameter("outcome", "Only these.", values=[each for each in get_args(OutcomeName) if each]),
             Parameter("profile", "Only pods of this scheduler name."),
-            Parameter("arm", "Only decisions of this arm of a trial; there are none yet."),
             NAMESPACE,
             *PAGED,
         ),
@@ -215,3 +214,8 @@ PATHS: tuple[Path, ...] = (
     ),
     Path("openapi", "/openapi.json", None, "This description.", "whoever is authenticated"),
 )
+
+
+def template_of(path: str) -> str:
+    """Return the path of the table that a request is for, or "other"."""
+    return next((each.path for each in PATHS if each.match(path) is not None), "other")

@@ -195,6 +195,7 @@ async def test_who_does_not_read_is_hung_up_on_and_costs_little(begin: Begin) ->
             await scene.api.feed.look()
             turn += 1
             await asyncio.sleep(0.01)
+    assert scene.api.feed.dropped == 1
     writer.close()
 
 

@@ -100,7 +100,7 @@ class ReadApi:
 
         number = int(last) if last.isascii() and last.isdecimal() and len(last) < 20 else None
         pieces = await self.feed.open(find, await find(), topics, number)
-        return Stream(pieces, EVENT_STREAM, {**NO_STORE, "X-Accel-Buffering": "no"})
+        return Stream(pieces, EVENT_STREAM, {**NO_STORE, "X-Accel-Buffering": "no"}, self.feed.drop)
 
 
 def _find(question: Question) -> tuple[Path, dict[str, str]]:

@@ -66,12 +66,16 @@ class Feed:
         self._seen: _Seen | None = None
         self._is_closed = asyncio.Event()
         self._idle_since = -MOST_KEPT * PERIOD
-        self.dropped = 0  # batches that clients were too slow for
+        self.dropped = 0  # streams whose clients did not read
 
     @property
     def streams(self) -> int:
         """Return how many streams there are."""
         return len(self._followers)
+
+    def drop(self) -> None:
+        """Count a stream whose client did not read."""
+        self.dropped += 1
 
     def close(self) -> None:
         """End all streams."""
@@ -167,7 +171,6 @@ class Feed:
                 if follower.is_lost:
                     follower.is_lost = False
                     follower.behind.clear()
-                    self.dropped += 1
                     yield resync(self._revision(), topics)
                 elif follower.behind:
                     if piece := await self._write(follower.behind.popleft(), follower.audience):
