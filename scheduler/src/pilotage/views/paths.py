@@ -201,7 +201,7 @@ PATHS: tuple[Path, ...] = (
         None,
         "Changes as server-sent events: hello, then batches by topic every half second, or resync.",
         "what each topic's own path asks for",
-        (Parameter("topics", f"With commas between them: {', '.join(TOPICS)}. Default: queue,decisions."),),
+        (Parameter("topics", f"With commas between them: {', '.join(TOPICS)}. Default: queue,decisions."), NAMESPACE),
         leader_only=True,
     ),
     Path(
