@@ -31,7 +31,7 @@ SPELLED_AGAIN = ROOT / "scheduler/src/pilotage/cluster/kubectl/names.py"
 HANDSHAKE = ROOT / "scheduler/src/pilotage/config/handshake.py"
 NAME = re.compile(r"[a-z.-]*pilotage\.dev/[A-Za-z0-9-]+")
 # What only `handshake` puts together and takes apart: both sides call it instead of naming these.
-ITS_OWN = {"TROUBLE", "TRYING", "CONTENDED"}
+ITS_OWN = {"TROUBLE", "TRYING", "CONTENDED", "CERTIFICATE"}
 ConditionState = dict[str, str | None]
 
 

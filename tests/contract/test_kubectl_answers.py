@@ -20,6 +20,7 @@ SAID = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insuffici
     [
         pytest.param(names.HASH, handshake.HASH, id="the annotation with the hash"),
         pytest.param(names.TROUBLE, handshake.TROUBLE, id="the annotation with the trouble"),
+        pytest.param(names.FINGERPRINT, handshake.CERTIFICATE, id="the annotation with the certificate"),
         pytest.param(names.LEADS, serving.LEADS, id="the label of the leader"),
         pytest.param(names.PROFILES, resource.PATH, id="the path of profiles"),
         pytest.param(names.GROUP_LABELS, (gangs.GROUP_LABEL, gangs.NAME_LABEL), id="the labels of groups"),

@@ -17,6 +17,7 @@ from pilotage.app.read_api.api import ReadApi
 from pilotage.app.read_api.budget import Budget
 from pilotage.app.read_api.rights import Rights
 from pilotage.cluster.credentials.delegated_auth import UNAUTHORIZED, Denial, PathAttributes, ResourceAttributes
+from pilotage.config.handshake import Report
 from pilotage.model.users import User
 from pilotage.plugins.gangs.coscheduling.coscheduling import Coscheduling
 from pilotage.plugins.pods.scheduling_gates import SchedulingGates
@@ -79,6 +80,7 @@ class Scene:
     trust: ssl.SSLContext
     leads: bool = True
     profiles: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
     sessions: list[aiohttp.ClientSession] = field(default_factory=list)
     following: asyncio.Task[None] | None = None
 
@@ -145,8 +147,11 @@ async def begun(
     async def resources() -> Mapping[str, Mapping[str, Any]]:
         return made[0].profiles
 
+    async def reports() -> Mapping[str, Report]:
+        return made[0].reports or {"scheduler-0": Report(log.hash)}
+
     copies = None if what_ifs is None else what_ifs(core)
-    process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources, copies)
+    process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources, reports, dict, copies)
     api = ReadApi(state, process, Rights(users), Budget(lambda: core.queue.pending().active > 0))
     certificate = ServingCertificate(TlsSettings(str(folder / "server.crt"), str(folder / "server.key")))
     server = Server(api, users, certificate, limits=limits or Limits(), report_slice=api.budget.take)

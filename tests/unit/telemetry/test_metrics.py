@@ -61,6 +61,7 @@ def filled(**options: Any) -> Metrics:
     metrics.read_load(lambda: {"metrics.k8s.io": 12.5}, lambda: {"metrics.k8s.io": 1})
     metrics.read_watches(lambda: {"pods": 0.5}, lambda: {"pods": 2}, lambda: {"pods": 1})
     metrics.read_events(waiting=lambda: 3, dropped=lambda: 4)
+    metrics.read_api(streams=lambda: 2, dropped=lambda: 1, cpu=lambda: 0.5, longest=lambda: 0.001)
     metrics.read_configuration(running=lambda: "0a1b", swaps=lambda: 5, refusals=lambda: 6)
     return metrics
 
@@ -82,6 +83,8 @@ def push_all(metrics: Metrics) -> None:
     metrics.requests_to("127.0.0.1:6443")("POST", "201", 0.01)
     metrics.compared({"pods": 1})
     metrics.bound("bound")
+    metrics.api_asked("/queue", 200, 0.01)
+    metrics.api_asked("/events", 200, None)
 
 
 def families(text: str) -> dict[str, Metric]:
@@ -134,6 +137,12 @@ def test_the_metrics_that_the_real_scheduler_shows_only_at_times(ours: dict[str,
 def test_all_that_kube_scheduler_does_not_have_is_marked_as_ours(ours: dict[str, Metric]) -> None:
     general = ("python_", "process_", "leader_election_", "scheduler_permit_wait_")
     assert {name for name in ours if name not in SEEN and not name.startswith(general)} == {
+        "pilotage_api_cpu_seconds_total",
+        "pilotage_api_longest_slice_seconds",
+        "pilotage_api_request_duration_seconds",
+        "pilotage_api_requests_total",
+        "pilotage_api_streams",
+        "pilotage_api_streams_dropped_total",
         "pilotage_binds_total",
         "pilotage_build_info",
         "pilotage_cache_comparisons_total",
@@ -196,6 +205,13 @@ def test_every_metric_is_there_once() -> None:
         ),
         ('rest_client_requests_total{code="201",method="POST",host="127.0.0.1:6443"}', "1"),
         ('leader_election_master_status{name="pilotage"}', "1"),
+        ('pilotage_api_requests_total{path="/queue",code="200"}', "1"),
+        ('pilotage_api_requests_total{path="/events",code="200"}', "1"),
+        ('pilotage_api_request_duration_seconds_count{path="/queue"}', "1"),
+        ("pilotage_api_streams", "2"),
+        ("pilotage_api_streams_dropped_total", "1"),
+        ("pilotage_api_cpu_seconds_total", "0.5"),
+        ("pilotage_api_longest_slice_seconds", "0.001"),
         ('pilotage_cache_differences{kind="pods"}', "1"),
         ("pilotage_cache_comparisons_total", "1"),
         ('pilotage_watch_silence_seconds{resource="pods"}', "0.5"),

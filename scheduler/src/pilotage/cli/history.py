@@ -33,8 +33,8 @@ Exit code: 0; 2 if there is no answer.
 def command(asked: Asked, what: str, output: str, no_headers: bool) -> None:
     """Show what happened to a SchedulerProfile or a pod: when, what, by whom, and why.
 
-    For a profile: who edited it, and what the operator and the replicas did. For a pod: the attempts that its
-    scheduler remembers, otherwise its events, which the API server keeps for an hour.
+    For a profile: who edited it, and what the operator did. For a pod: the attempts that its scheduler remembers,
+    otherwise its events, which the API server keeps for an hour.
     """
     found = run(_found(asked, *named(what, PROFILE, {PROFILE, POD})))
     if printed(found, output):
@@ -72,21 +72,7 @@ async def _of_pod(here: Here, name: str) -> list[dict[str, Any]]:
 
 async def _of_profile(here: Here, name: str) -> list[dict[str, Any]]:
     found = await profile(here.documents, name, f"; for a pod write pod/{name}")
-    items = profile_history(found, await _events(here, "/api/v1/events", "SchedulerProfile", name))
-    if here.scheduler is None:
-        return items
-    try:
-        told = await here.scheduler.get(f"/profiles/{quoted(name)}")
-    except Refused as error:
-        if not (error.is_absent or error.is_forbidden):
-            raise
-        return items
-    by_replicas = [
-        {"at": each["at"], "who": each.get("replica", "scheduler"), "what": each["result"], "count": 1}
-        | {"why": each.get("because") or each["hash"]}
-        for each in told.get("profile", {}).get("history", ())
-    ]
-    return sorted([*items, *by_replicas], key=lambda each: str(each["at"])[:19])
+    return profile_history(found, await _events(here, "/api/v1/events", "SchedulerProfile", name))
 
 
 async def _events(here: Here, path: str, kind: str, name: str) -> list[dict[str, Any]]:

@@ -8,8 +8,9 @@ data:
   plugin-files.json                {schedulerName: [{path, key}]}; only if a profile uses plugin files
   name_score.0a1b2c3d4e5f6071.py   a plugin file, named by its stem and the hash of its text
 
-On its own pod a replica reports the hash that it runs, the one that it is about to build, errors, and the profiles of
-which kubelets reject too many pods. Both sides use only the functions of this module.
+On its own pod a replica reports the hash that it runs, the one that it is about to build, errors, the profiles of which
+kubelets reject too many pods, and, for kubectl pilotage, the certificate of its read API. Both sides use only the
+functions of this module.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ CONFIGURATION, PLUGIN_FILES = "scheduler-config.yaml", "plugin-files.json"
 # On the ConfigMap, the hash of its content; on a pod, the hash that the replica runs.
 HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
 TRYING = "pilotage.dev/config-trying"  # on a pod: the hash that it is about to build
+CERTIFICATE = "pilotage.dev/serving-certificate"  # on a pod: the SHA-256 of the certificate that its read API shows
 CONTENDED = "pilotage.dev/contended"  # on a pod: {schedulerName: {binds, rejections}} of profiles with too many
 STRATEGY, RESTART, HOT_RELOAD = "pilotage.dev/strategy", "Restart", "HotReload"
 # Also on the ConfigMap: data that only the operator reads, and the label for its watch.
@@ -180,6 +182,11 @@ def stalled(trouble: Trouble) -> Annotations:
 def contended(found: Mapping[str, Contention]) -> Annotations:
     """Report the profiles with too many rejections."""
     return {CONTENDED: json.dumps(msgspec.to_builtins(found)) if found else None}
+
+
+def announcing(fingerprint: str) -> Annotations:
+    """Announce the certificate of the read API by its SHA-256; "" for none."""
+    return {CERTIFICATE: fingerprint or None}
 
 
 def report_in(annotations: Mapping[str, str]) -> Report:

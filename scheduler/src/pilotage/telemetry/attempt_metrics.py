@@ -1,5 +1,7 @@
 """Metrics of scheduling attempts, pushed by the code itself: each call costs well under a microsecond."""
 
+from collections.abc import Mapping
+
 from pilotage.telemetry.families import ALPHA, BETA, STABLE, Counts, Family, Histograms
 from pilotage.telemetry.histograms import PLUGIN_BOUNDS, POINT_BOUNDS, exponential
 
@@ -189,6 +191,10 @@ class AttemptMetrics:
     def overran(self, plugin: str, point: str, profile: str) -> None:
         """Count a call that took too long."""
         self._overruns.add((plugin, point, profile))
+
+    def overruns(self) -> Mapping[tuple[str, ...], int]:
+        """Return how many calls took too long, by plugin, point and profile."""
+        return self._overruns.values
 
     def slice_ended(self, seconds: float) -> None:
         """Record the duration of a slice of the loop, during which no other task ran."""

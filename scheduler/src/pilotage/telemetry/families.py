@@ -88,6 +88,11 @@ class Counts(Described):
         except KeyError:
             self._values[labels] = amount
 
+    @property
+    def values(self) -> Mapping[Labels, int]:
+        """Return all counts, by labels."""
+        return self._values
+
     def text(self, allowed: Allowed) -> str:
         """Return all current samples."""
         return self._numbers("counter", self._values.items(), allowed)

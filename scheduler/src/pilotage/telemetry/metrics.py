@@ -8,6 +8,7 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
+from pilotage.telemetry.api_metrics import ApiMetrics
 from pilotage.telemetry.attempt_metrics import AttemptMetrics
 from pilotage.telemetry.cluster_metrics import ClusterMetrics
 from pilotage.telemetry.families import ALPHA, BETA, Allowed, Family, Gauges
@@ -26,7 +27,7 @@ class Build(NamedTuple):
     kubernetes: str = ""  # as in v1.37.1
 
 
-class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics):
+class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics, ApiMetrics):
     """All metric families, pushed and read, and their exposition."""
 
     def __init__(
@@ -36,7 +37,7 @@ class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, Shari
         disabled: Collection[str] = (),
         allowed: Mapping[str, Allowed] | None = None,  # by metric
     ) -> None:
-        parts = (AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics)
+        parts = (AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics, ApiMetrics)
         for part in parts:
             part.__init__(self)
         found: list[Family] = [family for part in parts for family in part.families(self)]

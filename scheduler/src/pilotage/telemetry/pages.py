@@ -54,6 +54,7 @@ class Stream:
     pieces: AsyncGenerator[bytes, None]
     content_type: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    drop: Callable[[], None] = lambda: None  # called if the client does not read in time
 
 
 @dataclass(frozen=True, kw_only=True)

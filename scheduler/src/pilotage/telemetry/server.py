@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _HEADERS = {"Cache-Control": "no-cache, private", "X-Content-Type-Options": "nosniff", "Server": "pilotage"}
 _PIECE = 64 << 10
+ReportRequest = Callable[[str, int, float | None], None]  # the path, the status, and the seconds; None for a stream
 
 
 class Denial(Protocol):
@@ -79,6 +81,7 @@ class Server:
         port_flag: str = "--secure-port",
         refresh_every: float = 2.0,  # seconds between checks for changed certificates and client CAs
         report_slice: Callable[[float], None] | None = None,  # called with the CPU time of each slice of an answer
+        report_request: ReportRequest = lambda _path, _status, _seconds: None,
     ) -> None:
         self._pages = pages
         self._guard = guard
@@ -86,7 +89,7 @@ class Server:
         self._limits = limits
         self._port_flag = port_flag
         self._refresh_every = refresh_every
-        self._report_slice = report_slice
+        self._report_slice, self._report_request = report_slice, report_request
         self._connections: _Connections | None = None
         self._door: FrontDoor | None = None
         self._refreshing: asyncio.Task[None] | None = None
@@ -142,8 +145,10 @@ class Server:
             return await (responding if self._report_slice is None else Measured(responding, self._report_slice))
 
     async def _responded(self, request: web.BaseRequest) -> web.StreamResponse:
+        began = monotonic()
         answer = await self._answer(request)
         if isinstance(answer, Stream):
+            self._report_request(request.path, 200, None)
             return await self._streamed(request, answer)
         response = web.StreamResponse(status=answer.status, headers=_headers(answer))
         response.content_length = len(answer.body)
@@ -156,6 +161,7 @@ class Server:
         except (TimeoutError, ConnectionError):
             if transport is not None:
                 transport.abort()
+        self._report_request(request.path, answer.status, monotonic() - began)
         return response
 
     async def _streamed(self, request: web.BaseRequest, answer: Stream) -> web.StreamResponse:
@@ -170,7 +176,9 @@ class Server:
                     await response.write(piece)
                     await request.writer.drain()
             await response.write_eof()
-        except (TimeoutError, ConnectionError):
+        except (TimeoutError, ConnectionError) as error:
+            if isinstance(error, TimeoutError):
+                answer.drop()
             if transport is not None:
                 transport.abort()
         finally:

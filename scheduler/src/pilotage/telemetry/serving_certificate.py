@@ -98,6 +98,12 @@ class ServingCertificate:
         self._material = self._gather()
         self.context = _ReplaceableContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.current = self._build(self._material)
+        self._fingerprint = _fingerprint(self._material)
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the certificate that new connections are shown."""
+        return self._fingerprint
 
     def refresh(self) -> None:
         """Reload changed files and client CAs; if they are invalid, keep the current ones."""
@@ -105,7 +111,7 @@ class ServingCertificate:
             material = self._gather()
             if material != self._material:
                 self.context.current = self._build(material)
-                self._material = material
+                self._material, self._fingerprint = material, _fingerprint(material)
                 log.info("reloaded the serving certificate or the client CAs")
         except CannotServe as problem:
             log.warning("the server keeps its current certificate: %s", problem)
@@ -142,6 +148,11 @@ class ServingCertificate:
             where = f"{files[0]} and {files[1]}" if files[0] else "the clients' authorities"
             raise CannotServe(f"cannot use {where}: {error}") from error
         return context
+
+
+def _fingerprint(material: _Material) -> str:
+    """Return the SHA-256 of the first certificate, which is the server's; OpenSSL has accepted it."""
+    return x509.load_pem_x509_certificates(material.certificate)[0].fingerprint(hashes.SHA256()).hex()
 
 
 class _ReplaceableContext(ssl.SSLContext):

@@ -23,7 +23,6 @@ class DecisionsQuestion:
     namespace: str = ""
     outcome: OutcomeName = ""
     profile: str = ""
-    arm: str = ""
     limit: int = 100
     continue_: str = ""
 
@@ -60,8 +59,6 @@ def _matches(decision: Decision, viewer: Viewer, question: DecisionsQuestion) ->
         return False
     if question.profile and decision.profile != question.profile:
         return False
-    if question.arm:
-        return False  # there is one policy, and so no arm
     namespace = decision.namespace
     return viewer.sees(namespace) and question.namespace in ("", namespace)
 

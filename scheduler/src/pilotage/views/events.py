@@ -23,6 +23,11 @@ class Audience(NamedTuple):
 
     viewer: Viewer
     topics: tuple[str, ...]
+    namespace: str = ""  # "" for all that the viewer sees
+
+    def sees(self, namespace: str) -> bool:
+        """Return whether these streams are told about the pods of a namespace."""
+        return self.namespace in ("", namespace) and self.viewer.sees(namespace)
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,13 @@ def event(name: str, revision: int, content: msgspec.Struct) -> bytes:
 
 def told(state: State, audience: Audience, changes: Changes) -> Steps[bytes]:
     """Return changes as events, as far as an audience may see them."""
-    viewer, topics = audience
-    words, parts, too_many = Words(state, viewer), list[bytes](), list[str]()
-    for topic in topics:
+    words, parts, too_many = Words(state, audience.viewer), list[bytes](), list[str]()
+    for topic in audience.topics:
         yield
         if getattr(changes, "waiting" if topic == "queue" else topic) is None:
             too_many.append(topic)
             continue
-        batch = yield from _batch(state, viewer, words, topic, changes)
+        batch = yield from _batch(state, audience, words, topic, changes)
         if batch is not None:
             yield
             parts.append(event(topic, changes.revision, batch))
@@ -80,14 +84,14 @@ def told(state: State, audience: Audience, changes: Changes) -> Steps[bytes]:
     return made
 
 
-def _batch(state: State, viewer: Viewer, words: Words, topic: str, changes: Changes) -> Steps[Batch | None]:
+def _batch(state: State, audience: Audience, words: Words, topic: str, changes: Changes) -> Steps[Batch | None]:
     revision = changes.revision
     match topic:
         case "decisions":
-            rows = yield from _decisions(state, viewer, words, changes)
+            rows = yield from _decisions(state, audience, words, changes)
             return Batch(revision=revision, decisions=rows) if rows else None
         case "queue":
-            found = yield from _queue_changes(state, viewer, words, changes)
+            found = yield from _queue_changes(state, audience, words, changes)
             return Batch(revision=revision, queue=found) if found else None
         case "nodes":
             return Batch(revision=revision, nodes=list(changes.nodes or ())) if changes.nodes else None
@@ -95,21 +99,21 @@ def _batch(state: State, viewer: Viewer, words: Words, topic: str, changes: Chan
             return Batch(revision=revision, profiles=list(changes.profiles)) if changes.profiles else None
 
 
-def _decisions(state: State, viewer: Viewer, words: Words, changes: Changes) -> Steps[list[DecisionShown]]:
+def _decisions(state: State, audience: Audience, words: Words, changes: Changes) -> Steps[list[DecisionShown]]:
     rows = []
     for number, decision in changes.decisions or ():
-        if viewer.sees(decision.namespace):
+        if audience.sees(decision.namespace):
             rows.append(shown(state, number, decision, words))
             if len(rows) % A_STEP == 0:
                 yield
     return rows
 
 
-def _queue_changes(state: State, viewer: Viewer, words: Words, changes: Changes) -> Steps[list[QueueChange]]:
+def _queue_changes(state: State, audience: Audience, words: Words, changes: Changes) -> Steps[list[QueueChange]]:
     found = []
     for key in changes.waiting or ():
         namespace, _, name = key.partition("/")
-        queued = state.queue.find(key) if viewer.sees(namespace) else None
+        queued = state.queue.find(key) if audience.sees(namespace) else None
         if queued is not None:
             item = item_of(state, queued, words)
             found.append(QueueChange(what="waits", namespace=namespace, name=name, item=item))
@@ -117,6 +121,6 @@ def _queue_changes(state: State, viewer: Viewer, words: Words, changes: Changes)
                 yield
     for key in changes.left:
         namespace, _, name = key.partition("/")
-        if viewer.sees(namespace):
+        if audience.sees(namespace):
             found.append(QueueChange(what="left", namespace=namespace, name=name))
     return found

@@ -190,7 +190,6 @@ PATHS: tuple[Path, ...] = (
             Parameter("node", "Only decisions for this node."),
             Parameter("outcome", "Only these.", values=[each for each in get_args(OutcomeName) if each]),
             Parameter("profile", "Only pods of this scheduler name."),
-            Parameter("arm", "Only decisions of this arm of a trial; there are none yet."),
             NAMESPACE,
             *PAGED,
         ),
@@ -202,7 +201,7 @@ PATHS: tuple[Path, ...] = (
         None,
         "Changes as server-sent events: hello, then batches by topic every half second, or resync.",
         "what each topic's own path asks for",
-        (Parameter("topics", f"With commas between them: {', '.join(TOPICS)}. Default: queue,decisions."),),
+        (Parameter("topics", f"With commas between them: {', '.join(TOPICS)}. Default: queue,decisions."), NAMESPACE),
         leader_only=True,
     ),
     Path(
@@ -215,3 +214,8 @@ PATHS: tuple[Path, ...] = (
     ),
     Path("openapi", "/openapi.json", None, "This description.", "whoever is authenticated"),
 )
+
+
+def template_of(path: str) -> str:
+    """Return the path of the table that a request is for, or "other"."""
+    return next((each.path for each in PATHS if each.match(path) is not None), "other")

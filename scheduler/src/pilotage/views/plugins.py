@@ -1,19 +1,26 @@
 """Plugins: how often each is asked, how long it takes, and how often it fails."""
 
+from collections.abc import Mapping
+
 from pilotage.framework.runtime.timings import ERROR
 from pilotage.telemetry.histograms import Histogram
 from pilotage.views.answers import PluginCost, Plugins
-from pilotage.views.state import Stamp, State
+from pilotage.views.state import Stamp, State, Steps
+
+Overruns = Mapping[tuple[str, ...], int]  # calls that took too long, by plugin, point and profile
 
 
-def plugins(state: State, stamp: Stamp) -> Plugins:
+def plugins(state: State, stamp: Stamp, overruns: Overruns) -> Steps[Plugins]:
     """Return what the plugins of all profiles cost, the most expensive first."""
-    items = [cost for name in state.engines for cost in _costs(state, name)]
+    items: list[PluginCost] = []
+    for name in list(state.engines):
+        items += _costs(state, name, overruns)
+        yield
     items.sort(key=lambda cost: -cost.seconds)
     return Plugins(at=stamp.at, revision=stamp.revision, source=stamp.source, items=items)
 
 
-def _costs(state: State, profile: str) -> list[PluginCost]:
+def _costs(state: State, profile: str, overruns: Overruns) -> list[PluginCost]:
     timings = state.engines[profile].runner.timings
     found: dict[tuple[str, str], list[Histogram]] = {}
     failures: dict[tuple[str, str], int] = {}
@@ -36,6 +43,7 @@ def _costs(state: State, profile: str) -> list[PluginCost]:
             p50=quantile(Histogram.merged(several), 0.5),
             p99=quantile(Histogram.merged(several), 0.99),
             failures=failures[key],
+            trips=overruns.get((*key, profile), 0),
         )
         for key, several in found.items()
     ]

@@ -1,49 +1,54 @@
 """Profiles: what runs, what was wanted, and how two configurations differ."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from itertools import islice
 from typing import Any
 
+from pilotage.config.handshake import Report
 from pilotage.framework.api.plugin import Plugin
 from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.model.redaction import redacted
 from pilotage.scheduling.engine import Engine
 from pilotage.views.answers import (
     Difference,
-    HistoryEntry,
     PluginOfProfile,
     Profile,
     ProfileDiff,
+    ProfileReplica,
     Profiles,
     ProfileView,
 )
 from pilotage.views.objects.differences import differences
 from pilotage.views.paging import InvalidQuestion
-from pilotage.views.state import Stamp, State
+from pilotage.views.state import Stamp, State, Steps
 
 Manifest = Mapping[str, Any]  # a SchedulerProfile, as the API server has it
+Reports = Mapping[str, Report]  # of the replicas, by pod
 
 SPEC, LAST_GOOD = "spec", "lastGood"
 MOST_DIFFERENCES = 500
 
 
-def profiles(state: State, stamp: Stamp, resources: Mapping[str, Manifest]) -> Profiles:
-    """Return all profiles in service, with what their resources say, by scheduler name."""
-    items = [_view(state, name, engine, resources.get(name)) for name, engine in state.engines.items()]
+def profiles(state: State, stamp: Stamp, resources: Mapping[str, Manifest], reports: Reports) -> Steps[Profiles]:
+    """Return all profiles in service, with what their resources and the replicas say, by scheduler name."""
+    items = []
+    for name, engine in list(state.engines.items()):
+        items.append(_view(state, name, engine, resources.get(name), reports))
+        yield
     return Profiles(at=stamp.at, revision=stamp.revision, source=stamp.source, items=items)
 
 
-def profile(state: State, stamp: Stamp, name: str, resource: Manifest | None) -> Profile | None:
+def profile(state: State, stamp: Stamp, name: str, resource: Manifest | None, reports: Reports) -> Profile | None:
     """Return one profile; None if neither runs nor is wanted."""
     engine = state.engines.get(name)
     if engine is None and resource is None:
         return None
-    shown = _view(state, name, engine, resource)
+    shown = _view(state, name, engine, resource, reports)
     return Profile(at=stamp.at, revision=stamp.revision, source=stamp.source, profile=shown)
 
 
-def _view(state: State, name: str, engine: Engine | None, resource: Manifest | None) -> ProfileView:
+def _view(state: State, name: str, engine: Engine | None, resource: Manifest | None, reports: Reports) -> ProfileView:
     status = dict((resource or {}).get("status") or {})
     conditions = redacted(list(status.get("conditions") or ()))
     ready = next((each for each in conditions if each.get("type") == "Ready"), None)
@@ -54,7 +59,28 @@ def _view(state: State, name: str, engine: Engine | None, resource: Manifest | N
         hash=state.log.hash,
         plugins=[] if engine is None else _plugins(engine.runner.plugin_set),
         conditions=conditions,
-        history=list(_history(status)),
+        generation=_number((resource or {}).get("metadata"), "generation"),
+        acknowledged=_number(status.get("lastAcknowledged"), "generation"),
+        replicas=[
+            _replica(replica, report, name, str(status.get("configHash") or state.log.hash))
+            for replica, report in sorted(reports.items())
+        ],
+    )
+
+
+def _number(part: Any, name: str) -> int:
+    found = part.get(name) if isinstance(part, dict) else 0
+    return found if isinstance(found, int) else 0
+
+
+def _replica(name: str, report: Report, profile: str, wanted: str) -> ProfileReplica:
+    trouble = report.trouble
+    is_about_it = trouble is not None and trouble.scheduler_name in ("", profile)
+    return ProfileReplica(
+        name=name,
+        hash=report.hash,
+        is_current=bool(report.hash) and report.hash == wanted,
+        trouble=f"{trouble.kind}: {trouble.message}" if trouble is not None and is_about_it else "",
     )
 
 
@@ -83,17 +109,6 @@ def _arguments(plugin: Plugin) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = redacted(args.model_dump(mode="json", by_alias=True, exclude_none=True))
     return found
-
-
-def _history(status: Manifest) -> Iterator[HistoryEntry]:
-    for each in status.get("history") or ():
-        if isinstance(each, dict) and each.get("time"):
-            yield HistoryEntry(
-                at=each["time"],
-                hash=str(each.get("hash", "")),
-                result=str(each.get("result", "")),
-                because=str(each.get("message", "")),
-            )
 
 
 def _camel(name: str) -> str:

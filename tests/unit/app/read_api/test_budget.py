@@ -61,11 +61,13 @@ def test_while_nothing_is_to_be_placed_all_may_be_spent() -> None:
     assert not world.budget.is_spent()
 
 
-def test_the_longest_slice_is_that_since_the_last_question() -> None:
-    budget = World().budget
-    budget.take(0.002)
-    budget.take(0.001)
-    assert (budget.take_longest(), budget.take_longest()) == (0.002, 0.0)
+def test_the_longest_slice_is_forgotten_after_two_minutes() -> None:
+    budget, seen = World().budget, list[float]()
+    for seconds in (0.002, 0.001, 0.0):
+        budget.take(seconds)
+        seen.append(budget.longest_slice)
+        budget.begin_minute()
+    assert seen == [0.002, 0.002, 0.001]
 
 
 def steps(number: int, turns: list[str], name: str, seconds: float = 0.0) -> Steps[str]:

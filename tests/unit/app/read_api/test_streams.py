@@ -14,6 +14,9 @@ from kit.api_scene import ADMIN, SHOP, STRANGER, VIEWER, Begin, Scene
 from pilotage.app.read_api import feed as module
 from pilotage.telemetry.server import Limits
 from pilotage.testing import make_pod
+from pilotage.views.events import Audience, Changes
+from pilotage.views.events import told as told_of_changes
+from pilotage.views.state import State, Steps
 
 PATIENCE = 20.0  # seconds until a test gives up
 
@@ -96,6 +99,15 @@ async def test_only_what_may_be_seen_is_told(scene: Scene) -> None:
         assert "node" not in decided["decisions"][0]
 
 
+async def test_who_sees_all_can_follow_one_namespace(scene: Scene) -> None:
+    async with following(scene, query="?namespace=shop") as events:
+        await events.next()
+        scene.live.create(make_pod("other", namespace="batch", cpu="9"), make_pod("web", namespace=SHOP, cpu="9"))
+        assert [each["name"] for each in (await events.until("queue"))["queue"]] == ["web"]
+        await scene.live.settle()
+        assert [each["pod"] for each in (await events.until("decisions"))["decisions"]] == ["shop/web"]
+
+
 async def test_a_pod_that_waits_no_more_has_left(scene: Scene) -> None:
     pod = make_pod("web", namespace=SHOP, cpu="9")
     scene.live.create(pod)
@@ -113,6 +125,31 @@ async def test_nodes_that_change_are_named(scene: Scene) -> None:
         await events.next()
         scene.live.add_node("n1")
         assert (await events.until("nodes"))["nodes"] == ["n1"]
+
+
+async def test_what_many_may_see_is_written_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[int, Audience]] = []
+
+    def told(state: State, audience: Audience, changes: Changes) -> Steps[bytes]:
+        written.append((changes.revision, audience))
+        return real(state, audience, changes)
+
+    real = told_of_changes
+    monkeypatch.setattr(module, "told", told)
+    scene.users.may_see["other-admin"] = lambda _: True
+    query = "?topics=queue&namespace=shop"
+    async with (
+        following(scene, ADMIN, query) as one,
+        following(scene, "other-admin", query) as other,
+        following(scene, VIEWER, query) as third,
+    ):
+        for events in (one, other, third):
+            await events.next()
+        scene.live.create(make_pod("web", namespace=SHOP))
+        for events in (one, other, third):
+            assert [each["name"] for each in (await events.until("queue"))["queue"]] == ["web"]
+    assert len({audience.viewer for _, audience in written}) == 2  # admins see nodes, too
+    assert len(written) == len(set(written))
 
 
 async def test_too_many_changes_are_not_told_one_by_one(scene: Scene) -> None:
@@ -195,6 +232,7 @@ async def test_who_does_not_read_is_hung_up_on_and_costs_little(begin: Begin) ->
             await scene.api.feed.look()
             turn += 1
             await asyncio.sleep(0.01)
+    assert scene.api.feed.dropped == 1
     writer.close()
 
 

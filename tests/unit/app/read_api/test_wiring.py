@@ -1,10 +1,14 @@
 """The read API of a whole scheduler: it is served, hears of decisions, and the leader has its label."""
 
 import asyncio
+import hashlib
+import json
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -19,10 +23,13 @@ from pilotage.app.live import Live
 from pilotage.app.options import FollowedConfigMap, Options, Serving
 from pilotage.app.read_api.serving import LEADS
 from pilotage.cluster.credentials.access import find
+from pilotage.cluster.kubectl.replicas import replicas
 from pilotage.config.handshake import CONFIGURATION, text_hash
 from pilotage.telemetry.serving_certificate import CannotServe
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import node_manifest, pod_manifest
+from pilotage.views.profiles import profiles
+from pilotage.views.state import Stamp, finish
 
 PATIENCE = 20.0  # seconds until a test gives up
 PLACE = FollowedConfigMap("kube-system", "pilotage-config", "kube-system", "me")
@@ -93,6 +100,54 @@ async def test_the_leader_is_labelled_and_hears_of_decisions(api: SmallApi) -> N
             url = f"https://127.0.0.1:{live._read_api.port}/pilotage/v1/queue"
             async with session.get(url) as response:
                 assert (response.status, (await response.json())["reason"]) == (401, "Unauthorized")
+            async with session.get(f"{url}/nobody/knows") as response:
+                assert response.status == 404
+        text = live.metrics.text().decode()
+        assert 'pilotage_api_requests_total{path="/queue",code="401"} 1\n' in text
+        assert 'pilotage_api_requests_total{path="other",code="404"} 1\n' in text
+        assert 'pilotage_api_request_duration_seconds_count{path="/queue"} 1\n' in text
+        assert "pilotage_api_streams 0\n" in text
+
+
+async def test_kubectl_finds_the_certificate_that_is_shown(api: SmallApi) -> None:
+    async with running(api, secure_port=0, api_port=free_port()) as live:
+        assert live._read_api is not None
+        await until(lambda: replicas([api.objects["pods"]["kube-system/me"]])[0].fingerprint)
+        shown = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", live._read_api.port))
+        (own,) = replicas([api.objects["pods"]["kube-system/me"]])
+        assert own.fingerprint == hashlib.sha256(ssl.PEM_cert_to_DER_cert(shown)).hexdigest()
+        assert {path for method, path in api.requests if method == "PATCH"} == {
+            "/api/v1/namespaces/kube-system/pods/me/status"
+        }
+
+
+async def test_no_certificate_is_announced_where_nothing_is_served(api: SmallApi) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        async with running(api, secure_port=0, api_port=taken.getsockname()[1]):
+            await until(lambda: labels(api).get(LEADS) == "true")
+            assert replicas([api.objects["pods"]["kube-system/me"]])[0].fingerprint == ""
+
+
+async def test_profiles_tell_what_each_replica_runs(api: SmallApi) -> None:
+    others = {"pilotage.dev/config-hash": "older"} | {
+        "pilotage.dev/config-trouble": json.dumps({"kind": "refused", "hash": "newer", "message": "no such plugin"})
+    }
+    for name, annotations, release in (("me", {}, "a"), ("other", others, "a"), ("foreign", others, "b")):
+        manifest = pod_manifest(name, namespace="kube-system", node="n1", annotations=annotations)
+        manifest["metadata"]["labels"] = {"app.kubernetes.io/instance": release}
+        api.put("pods", manifest)
+    async with running(api, secure_port=0, api_port=free_port()) as live:
+        assert live._read_api is not None
+        found = await live._read_api._reports()
+        assert sorted(found) == ["me", "other"]
+        await until(lambda: live.known.pods["kube-system/me"].annotations.get("pilotage.dev/config-hash"))
+        state = live._read_api._state
+        reports = await live._read_api._reports()
+        shown = finish(profiles(state, Stamp(datetime.now(UTC), 1), {}, reports)).items[0].replicas
+        assert [(each.name, each.is_current, each.trouble) for each in shown] == [
+            ("me", True, ""),
+            ("other", False, "refused: no such plugin"),
+        ]
 
 
 async def test_without_a_port_nothing_is_kept(api: SmallApi) -> None:

@@ -35,9 +35,9 @@ from pilotage.views.gangs import gang, gangs
 from pilotage.views.nodes import node_view, nodes
 from pilotage.views.overview import About, Beat, overview
 from pilotage.views.paths import Path
-from pilotage.views.plugins import plugins
+from pilotage.views.plugins import Overruns, plugins
 from pilotage.views.pods import pod_view
-from pilotage.views.profiles import profile, profile_diff, profiles
+from pilotage.views.profiles import Reports, profile, profile_diff, profiles
 from pilotage.views.queue import queue
 from pilotage.views.quotas import quotas
 from pilotage.views.state import Stamp, State, Steps
@@ -65,6 +65,8 @@ class Process:
     leads: Callable[[], bool]
     beat: Beat
     read_profiles: ReadProfiles
+    reports: Callable[[], Awaitable[Reports]]
+    overruns: Callable[[], Overruns]
     what_ifs: AnswersWhatIfs | None = None
 
 
@@ -300,12 +302,12 @@ class Answering:
 
     async def _profiles(self, asked: Asked) -> Encoded:
         await self._rights.require(asked.user, ResourceAttributes("list", PROFILES, PROFILE_GROUP))
-        found = await self._process.read_profiles()
-        return await self._shared(asked, EVERYTHING, lambda stamp: _at_once(profiles(self._state, stamp, found)))
+        found, reports = await self._process.read_profiles(), await self._process.reports()
+        return await self._shared(asked, EVERYTHING, lambda stamp: profiles(self._state, stamp, found, reports))
 
     async def _profile(self, asked: Asked) -> Encoded:
         name, resources, stamp = asked.names["name"], await self._resources(asked), self._stamp()
-        found = profile(self._state, stamp, name, resources.get(name))
+        found = profile(self._state, stamp, name, resources.get(name), await self._process.reports())
         return await self._own(found, stamp, f'schedulerprofiles "{name}" not found')
 
     async def _profile_diff(self, asked: Asked) -> Encoded:
@@ -322,7 +324,9 @@ class Answering:
 
     async def _plugins(self, asked: Asked) -> Encoded:
         await self._require_path(asked)
-        return await self._shared(asked, EVERYTHING, lambda stamp: _at_once(plugins(self._state, stamp)))
+        return await self._shared(
+            asked, EVERYTHING, lambda stamp: plugins(self._state, stamp, self._process.overruns())
+        )
 
     async def _decisions(self, asked: Asked) -> Encoded:
         wanted = questions.decisions_question(asked.question.query)

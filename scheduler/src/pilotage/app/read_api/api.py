@@ -17,6 +17,7 @@ from pilotage.cluster.credentials.delegated_auth import ResourceAttributes
 from pilotage.model.users import ANONYMOUS
 from pilotage.telemetry.pages import JSON, Answer, Question, Stream
 from pilotage.views.answers import PREFIX
+from pilotage.views.events import Audience
 from pilotage.views.openapi import openapi
 from pilotage.views.paths import PATHS, Path
 from pilotage.views.state import State
@@ -99,8 +100,9 @@ class ReadApi:
             return await self._answering.listing(asked)
 
         number = int(last) if last.isascii() and last.isdecimal() and len(last) < 20 else None
-        pieces = await self.feed.open(find, await find(), topics, number)
-        return Stream(pieces, EVENT_STREAM, {**NO_STORE, "X-Accel-Buffering": "no"})
+        audience = Audience(await find(), topics, asked.one("namespace"))
+        pieces = await self.feed.open(find, audience, number)
+        return Stream(pieces, EVENT_STREAM, {**NO_STORE, "X-Accel-Buffering": "no"}, self.feed.drop)
 
 
 def _find(question: Question) -> tuple[Path, dict[str, str]]:

@@ -43,7 +43,7 @@ class Budget:
         self._left, self._before = SAVED, (0.0, 0.0)
         self._turns = asyncio.Lock()  # served in order
         self.patience = PATIENCE
-        self.longest_slice = 0.0  # seconds, since it was last read
+        self._longest, self._longest_before = 0.0, 0.0  # seconds of a slice, in this minute and the one before
         self.spent = 0.0  # seconds in all
 
     def is_spent(self) -> bool:
@@ -59,12 +59,16 @@ class Budget:
         """Count a slice."""
         self._left = max(-DEBT, self._left - seconds)
         self.spent += seconds
-        self.longest_slice = max(self.longest_slice, seconds)
+        self._longest = max(self._longest, seconds)
 
-    def take_longest(self) -> float:
-        """Return the longest slice since this was last asked."""
-        longest, self.longest_slice = self.longest_slice, 0.0
-        return longest
+    @property
+    def longest_slice(self) -> float:
+        """Return the longest slice since the minute before this one."""
+        return max(self._longest, self._longest_before)
+
+    def begin_minute(self) -> None:
+        """Forget the slices of the minute before the last."""
+        self._longest, self._longest_before = 0.0, self._longest
 
     async def turn(self, patience: float = PATIENCE) -> None:
         """Wait until something may be done; Busy if that takes too long."""

@@ -66,12 +66,16 @@ class Feed:
         self._seen: _Seen | None = None
         self._is_closed = asyncio.Event()
         self._idle_since = -MOST_KEPT * PERIOD
-        self.dropped = 0  # batches that clients were too slow for
+        self.dropped = 0  # streams whose clients did not read
 
     @property
     def streams(self) -> int:
         """Return how many streams there are."""
         return len(self._followers)
+
+    def drop(self) -> None:
+        """Count a stream whose client did not read."""
+        self.dropped += 1
 
     def close(self) -> None:
         """End all streams."""
@@ -129,16 +133,14 @@ class Feed:
                 known = changes.told[audience] = resync(changes.revision, audience.topics)
         return known
 
-    async def open(
-        self, find: FindViewer, viewer: Viewer, topics: tuple[str, ...], last: int | None
-    ) -> AsyncGenerator[bytes, None]:
+    async def open(self, find: FindViewer, audience: Audience, last: int | None) -> AsyncGenerator[bytes, None]:
         """Begin a stream after a revision, or with what is now; TooManyStreams if there is no room for one."""
         if len(self._followers) >= MOST_STREAMS:
             raise TooManyStreams
         if self._seen is None:
             await self._budget.run(self._state.tally.settle())
             self._seen = self._look()
-        follower = _Follower(Audience(viewer, topics))
+        follower = _Follower(audience)
         if last is not None:
             self._resume(follower, last)
         pieces = self._told(follower, find)
@@ -163,11 +165,11 @@ class Feed:
             yield hello(self._revision(), topics)
             while not self._is_closed.is_set() and monotonic() < ends:
                 if monotonic() >= looks:
-                    follower.audience, looks = Audience(await find(), topics), monotonic() + LOOK_AGAIN
+                    follower.audience = follower.audience._replace(viewer=await find())
+                    looks = monotonic() + LOOK_AGAIN
                 if follower.is_lost:
                     follower.is_lost = False
                     follower.behind.clear()
-                    self.dropped += 1
                     yield resync(self._revision(), topics)
                 elif follower.behind:
                     if piece := await self._write(follower.behind.popleft(), follower.audience):

@@ -59,7 +59,6 @@ def decisions_question(query: Query) -> DecisionsQuestion:
         namespace=one(query, "namespace"),
         outcome=cast(Any, one(query, "outcome")),
         profile=one(query, "profile"),
-        arm=one(query, "arm"),
         limit=limit(query),
         continue_=one(query, "continue"),
     )

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from itertools import count
 from time import monotonic
 from typing import Any
 
@@ -24,14 +25,19 @@ from pilotage.app.serving import guard
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.credentials.delegated_auth import UNAUTHORIZED, DelegatedAuth, Denial
 from pilotage.cluster.transport.api_client import ApiClient, Observe
+from pilotage.config.handshake import Annotations, Report, announcing, report_in
 from pilotage.listening.front_door import Patience
 from pilotage.model.pod import Pod
 from pilotage.model.users import User
 from pilotage.scheduling.decision_log import DecisionLog
+from pilotage.telemetry.api_metrics import ApiMetrics
 from pilotage.telemetry.server import Limits, Server
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
 from pilotage.views.answers import Alarm, Replica
 from pilotage.views.overview import SECONDS, About, Beat
+from pilotage.views.paths import template_of
+from pilotage.views.plugins import Overruns
+from pilotage.views.profiles import Reports
 from pilotage.views.state import STEP, State, Steps
 from pilotage.views.tally import Tally
 
@@ -41,6 +47,7 @@ VERSION = version("pilotage")
 AUDIENCE = "pilotage"  # of tokens that are worth nothing at the API server
 LEADS = "pilotage.dev/leads"  # a label of the pod that leads
 PORT_FLAG = "--api-port"
+A_MINUTE = 60 // SECONDS  # in intervals of the overview
 A_MOMENT = 1.0  # seconds after the last attempt, in which others may follow
 REVIEWS_A_SECOND, REVIEWS_AT_ONCE = 50.0, 300
 # Streams last, and all users may come through one proxy.
@@ -57,7 +64,9 @@ class Standing:
     pods: Callable[[], Mapping[str, Pod]]
     alarms: Callable[[], Sequence[Alarm]]
     troubles: Callable[[], Mapping[str, str]]  # by profile
+    overruns: Callable[[], Overruns]
     label: Callable[[Mapping[str, str | None]], None]
+    annotate: Callable[[Annotations], None]
     own: str = ""  # namespace/name of its pod
 
 
@@ -94,6 +103,7 @@ class LiveApi:
         options: Options,
         access: Access,
         observe: Observe,
+        metrics: ApiMetrics,
         clock: Callable[[], float],
         what_ifs: AnswersWhatIfs | None = None,
     ) -> None:
@@ -115,10 +125,21 @@ class LiveApi:
             leads=standing.leads,
             beat=self._beat,
             read_profiles=ProfileResources(self._reviews).all,
+            reports=self._reports,
+            overruns=standing.overruns,
             what_ifs=what_ifs,
         )
         self.api = ReadApi(self._state, process, Rights(self._auth), self._budget)
+        self._metrics = metrics
+        feed, budget = self.api.feed, self._budget
+        metrics.read_api(
+            streams=lambda: feed.streams,
+            dropped=lambda: feed.dropped,
+            cpu=lambda: budget.spent,
+            longest=lambda: budget.longest_slice,
+        )
         self._server: Server | None = None
+        self._shows: ServingCertificate | None = None  # once it is shown
         self._siblings: tuple[float, list[str]] = (-SECONDS, [])
         self._is_labelled: bool | None = None
         self._cycles, self._placed_at = 0, -A_MOMENT
@@ -138,7 +159,15 @@ class LiveApi:
         """Listen; if nobody has asked for the port and it is taken, go on without."""
         serving = self._options.serving
         budget, guard = self._budget, KnowsUsers(self._auth, self._budget)
-        server = Server(self.api, guard, shows, limits=LIMITS, port_flag=PORT_FLAG, report_slice=budget.take)
+        server = Server(
+            self.api,
+            guard,
+            shows,
+            limits=LIMITS,
+            port_flag=PORT_FLAG,
+            report_slice=budget.take,
+            report_request=lambda path, *more: self._metrics.api_asked(template_of(path), *more),
+        )
         try:
             await server.start(serving.bind_address, serving.api_port, share_port=serving.share_port)
         except CannotServe as error:
@@ -146,7 +175,7 @@ class LiveApi:
                 raise
             log.warning("the read API is not served: %s", error)
             return
-        self._server = server
+        self._server, self._shows = server, shows
 
     @property
     def port(self) -> int:
@@ -161,17 +190,20 @@ class LiveApi:
         await self._reviews.close()
 
     async def _tick(self) -> None:
-        while True:
-            self._tell_who_leads()
+        for number in count(1):
+            if number % A_MINUTE == 0:
+                self._budget.begin_minute()
             self._beat.tick()
             await self._forget_who_is_gone()
             if (tick := getattr(self._what_ifs, "tick", None)) is not None:
                 tick()
             for _ in range(SECONDS):
+                self._announce()
                 await asyncio.sleep(1.0)
-                self._tell_who_leads()
 
-    def _tell_who_leads(self) -> None:
+    def _announce(self) -> None:
+        """Show on our pod whether it leads, for the Service, and which certificate it has, for kubectl pilotage."""
+        self._standing.annotate(announcing("" if self._shows is None else self._shows.fingerprint))
         if self._is_labelled != (leads := self._standing.leads()):
             self._is_labelled = leads
             self._standing.label({LEADS: "true" if leads else None})
@@ -195,16 +227,27 @@ class LiveApi:
         )
 
     async def _replicas(self) -> list[Replica]:
-        standing, now = self._standing, monotonic()
-        own = standing.pods().get(standing.own)
+        standing, leader = self._standing, _pod_of(self._standing.leader())
+        found = [_replica(pod, leader) for pod in await self._pods_of_release()]
+        return found or [Replica(name=self._own_name(), leads=standing.leads(), ready=True)]
+
+    async def _reports(self) -> Reports:
+        """Return what each replica has reported on its pod; outside of a cluster what this one runs."""
+        found = {pod.name: report_in(pod.annotations) for pod in await self._pods_of_release()}
+        return found or {self._own_name(): Report(self.log.hash)}
+
+    def _own_name(self) -> str:
+        return self._standing.own.partition("/")[2] or _pod_of(self._standing.leader())
+
+    async def _pods_of_release(self) -> list[Pod]:
+        """Return the pods of all replicas; none outside of a cluster."""
+        pods, now = self._standing.pods(), monotonic()
+        own = pods.get(self._standing.own)
         if own is None:
-            name = standing.own.partition("/")[2] or _pod_of(standing.leader())
-            return [Replica(name=name, leads=standing.leads(), ready=True)]
+            return []
         if now - self._siblings[0] > SECONDS:
-            self._siblings = now, await self._budget.run(_like(standing.pods(), own))
-        leader = _pod_of(standing.leader())
-        found = (standing.pods().get(key) for key in self._siblings[1])
-        return [_replica(pod, leader) for pod in found if pod is not None]
+            self._siblings = now, await self._budget.run(_like(pods, own))
+        return [pod for key in self._siblings[1] if (pod := self._standing.pods().get(key)) is not None]
 
 
 def _like(pods: Mapping[str, Pod], own: Pod) -> Steps[list[str]]:

@@ -21,7 +21,7 @@ def wired(live: "Live") -> LiveApi:
     hot = live.hot
     what_ifs = WhatIfs(live.core, _ready(live), live.load, lambda: "" if hot is None else hot.following.running)
     observe = live.metrics.requests_to(f"{live.access.host}:{live.access.port}")
-    made = LiveApi(live.core, _standing(live), live.options, live.access, observe, live.clock, what_ifs)
+    made = LiveApi(live.core, _standing(live), live.options, live.access, observe, live.metrics, live.clock, what_ifs)
     if hot is not None:
         following = hot.following
 
@@ -54,7 +54,9 @@ def _standing(live: "Live") -> Standing:
         pods=lambda: live.known.pods,
         alarms=lambda: _alarms(live),
         troubles=lambda: {} if hot is None else hot.policy_health.troubles(),
+        overruns=live.metrics.overruns,
         label=label,
+        annotate=(lambda _annotations: None) if hot is None else hot.annotate,
         own="" if place is None else f"{place.pod_namespace}/{place.pod_name}",
     )
 

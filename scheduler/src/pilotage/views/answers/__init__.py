@@ -47,12 +47,12 @@ from pilotage.views.answers.parts import (
 )
 from pilotage.views.answers.profiles import (
     Difference,
-    HistoryEntry,
     PluginCost,
     PluginOfProfile,
     Plugins,
     Profile,
     ProfileDiff,
+    ProfileReplica,
     Profiles,
     ProfileView,
 )
@@ -100,7 +100,6 @@ __all__ = [
     "GangView",
     "Gangs",
     "Hello",
-    "HistoryEntry",
     "Latency",
     "May",
     "NodeCounts",
@@ -123,6 +122,7 @@ __all__ = [
     "Profile",
     "ProfileBrief",
     "ProfileDiff",
+    "ProfileReplica",
     "ProfileView",
     "Profiles",
     "Queue",

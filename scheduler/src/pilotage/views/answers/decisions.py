@@ -23,7 +23,6 @@ class DecisionShown(Part, frozen=True):
     micros: int = 0
     profile: str = ""
     hash: str = ""
-    arm: str = ""
     because: str = ""
 
 

@@ -42,8 +42,6 @@ class ProfileBrief(Part, frozen=True):
     bound_per_minute: int = 0
     ready: bool = True
     reason: str = ""
-    variant: str = ""
-    trial: str = ""
 
 
 class QueueCounts(Part, frozen=True):

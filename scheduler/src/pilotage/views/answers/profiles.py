@@ -1,6 +1,5 @@
 """Profiles, their plugins, and what those cost."""
 
-from datetime import datetime
 from typing import Any
 
 from msgspec import field
@@ -18,14 +17,13 @@ class PluginOfProfile(Part, frozen=True):
     origin: str = ""  # built-in, or the file that has it
 
 
-class HistoryEntry(Part, frozen=True):
-    """A configuration that was put in service, or was not."""
+class ProfileReplica(Part, frozen=True):
+    """What a replica of the scheduler has reported about the configuration, as its pod says."""
 
-    at: datetime
-    hash: str
-    result: str
-    because: str = ""
-    replica: str = ""
+    name: str
+    hash: str = ""  # of the configuration that it runs; "" before it has reported one
+    is_current: bool = False  # it is what the operator wants
+    trouble: str = ""  # what is wrong with the wanted configuration, or with this profile
 
 
 class ProfileView(Part, frozen=True):
@@ -34,13 +32,12 @@ class ProfileView(Part, frozen=True):
     name: str
     ready: bool = True
     reason: str = ""
-    hash: str = ""
+    hash: str = ""  # of the configuration that this replica runs
+    generation: int = 0  # of the SchedulerProfile
+    acknowledged: int = 0  # the last generation that all replicas ran
     plugins: list[PluginOfProfile] = []
     conditions: list[dict[str, Any]] = []
-    replicas: dict[str, str] = {}  # the hash that each one runs
-    history: list[HistoryEntry] = []
-    trial: dict[str, Any] = {}
-    variant: dict[str, Any] = {}
+    replicas: list[ProfileReplica] = []
 
 
 class Profiles(Common, frozen=True, tag="Profiles"):

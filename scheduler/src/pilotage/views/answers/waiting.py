@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import field
 
-from pilotage.views.answers.parts import Common, Part, Place, Position, Reason, ReasonGroup, RemedyShown
+from pilotage.views.answers.parts import Common, Part, Place, Position, Reason, ReasonGroup
 
 
 class QueueItem(Part, frozen=True):
@@ -38,7 +38,6 @@ class QueueGroup(Part, frozen=True):
     oldest: datetime
     example: str  # namespace/name
     reason: Reason | None = None
-    remedy: RemedyShown | None = None  # of the example
 
 
 class Queue(Common, frozen=True, tag="Queue"):
