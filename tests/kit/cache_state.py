@@ -1,12 +1,13 @@
 """Everything that a cache knows about a cluster, without the versions that grow with each change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.api.nodes import ABSENT, NodeInfo
+from pilotage.framework.api.nodes import ABSENT, Ids, NodeInfo
+from pilotage.kinds.kube_object import KubeObject
 
 INFO = ("nonzero_cpu", "nonzero_memory", "pods", "port_numbers", "requested", "slot", "used_ports")
 
@@ -93,16 +94,15 @@ def _by_name(numbers: Mapping[NodeInfo, int]) -> dict[str, int]:
     return {info.name: number for info, number in numbers.items()}
 
 
-def _places(places: Any) -> dict[int, int]:
+def _places(places: Ids | Iterable[tuple[int, int]]) -> dict[int, int]:
     if isinstance(places, np.ndarray):
         return {slot: number for slot, number in enumerate(places.tolist()) if number}
     return dict(places)
 
 
 def _objects(cache: ClusterCache) -> dict[str, dict[str, int]]:
-    found = {
-        kind.__name__: {_key(each): id(each) for each in cache.objects.all(kind)} for kind in cache.objects.kinds()
-    }
+    kinds: list[type[KubeObject]] = cache.objects.kinds()
+    found = {kind.__name__: {_key(each): id(each) for each in cache.objects.all(kind)} for kind in kinds}
     return {kind: objects for kind, objects in found.items() if objects}
 
 

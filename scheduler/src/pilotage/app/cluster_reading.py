@@ -41,11 +41,16 @@ class ClusterReading:
         self.missing: list[str] = []  # rights, each as a verb and a resource
         self._user = ""
 
-    async def list(self, resource: ApiResource[T]) -> KnownObjects[T]:
-        """Return all objects; none if the API server does not serve them, here as in the scheduler."""
+    async def list(self, resource: ApiResource[T], *, is_needed: bool = True) -> KnownObjects[T]:
+        """Return all objects; none if the API server does not serve them, here as in the scheduler.
+
+        Where the objects are not needed, there are none if the API server refuses, for whatever reason.
+        """
         try:
             found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
         except ApiError as error:
+            if not is_needed:
+                return KnownObjects()
             # Without the permission, the API server also refuses what does not exist.
             is_there = error.status != NOT_FOUND and await self._is_served(resource)
             if is_there and not self.refused(error, f"list {resource}"):

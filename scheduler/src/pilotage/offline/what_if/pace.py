@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-LONGEST_SLICE = 0.0015  # seconds of CPU, after which others have their turn; one step may go past it
+LONGEST_SLICE = 0.0005  # seconds of CPU, after which others have their turn; one step may go past it
 
 
 def _generator(steps: Iterable[object]) -> Generator[object, None, None]:
