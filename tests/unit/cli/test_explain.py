@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from kit.small_api import SmallApi, small_api
+from pilotage.app import cluster_reading
 from pilotage.cli import main
 from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import PluginFile, unit_data
@@ -187,8 +188,8 @@ async def test_a_pod_that_does_not_fit_behind_its_gate(world: World) -> None:
     assert (await world.explain("web")).stdout.splitlines()[-3:] == [
         "  Without the gate the pod would wait: 0/2 nodes are available: 2 Insufficient cpu.",
         "  What would help, each tried on this cluster (-o yaml has the patches):",
-        "    owner: wait until Kueue removes the scheduling gate kueue.x-k8s.io/admission, and ask for cpu 2 instead of "
-        "3 (no node is that large: the largest has 2): fits on 2 nodes, such as n1",
+        "    owner: wait until Kueue removes the scheduling gate kueue.x-k8s.io/admission, and "
+        "ask for cpu 2 instead of 3 (no node is that large: the largest has 2): fits on 2 nodes, such as n1",
     ]
 
 
@@ -198,6 +199,21 @@ async def test_what_cannot_be_tried_is_told_apart(world: World) -> None:
         "  What may help:",
         "    owner: create the PersistentVolumeClaim default/data (not tried: what it would ask for is not known)",
     ]
+
+
+async def test_an_api_server_that_is_not_ready_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = "/api/v1/nodes"
+    world.pod("web", cpu="3")
+    world.api.refusals[nodes] = 429
+    monkeypatch.setattr(cluster_reading, "PAUSES", (0.0, 0.0))
+    refused = await world.explain("web")
+    assert (refused.exit_code, world.api.requests.count(("GET", nodes))) == (2, 3)
+    monkeypatch.setattr(cluster_reading, "PAUSES", (0.05,) * 200)
+    asking = asyncio.create_task(world.explain("web"))
+    while world.api.requests.count(("GET", nodes)) < 5:
+        await asyncio.sleep(0.01)
+    del world.api.refusals[nodes]
+    assert (await asking).exit_code == 3
 
 
 async def test_for_programs(world: World) -> None:
@@ -312,25 +328,7 @@ class TestGangs:
         self.member(world, "a", cpu="3", **self.GROUPED)
         assert (await self.told(world))[1].startswith("  It does not fit even alone, and waits for 1 more pod of ")
 
-    async def test_a_pod_that_does_not_fit_behind_its_gate(world: World) -> None:
-    world.pod("web", cpu="3", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]})
-    assert (await world.explain("web")).stdout.splitlines()[-3:] == [
-        "  Without the gate the pod would wait: 0/2 nodes are available: 2 Insufficient cpu.",
-        "  What would help, each tried on this cluster (-o yaml has the patches):",
-        "    owner: wait until Kueue removes the scheduling gate kueue.x-k8s.io/admission, and ask for cpu 2 instead of "
-        "3 (no node is that large: the largest has 2): fits on 2 nodes, such as n1",
-    ]
-
-
-async def test_what_cannot_be_tried_is_told_apart(world: World) -> None:
-    world.pod("web", spec=claim_volumes("data"))
-    assert (await world.explain("web")).stdout.splitlines()[-2:] == [
-        "  What may help:",
-        "    owner: create the PersistentVolumeClaim default/data (not tried: what it would ask for is not known)",
-    ]
-
-
-async def test_for_programs(self, world: World) -> None:
+    async def test_for_programs(self, world: World) -> None:
         world.group("train", 4)
         self.member(world, "a", **self.GROUPED)
         found = json.loads("\n".join(await self.told(world, "-o", "json")))
@@ -684,25 +682,7 @@ class TestOwners:
         assert (first, like) == ("deployment/web: 2 of 3 pods wait", "2 pods like this one:")
         assert told == f"web-77c9-a  waits: {WAITS}"
 
-    async def test_a_pod_that_does_not_fit_behind_its_gate(world: World) -> None:
-    world.pod("web", cpu="3", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]})
-    assert (await world.explain("web")).stdout.splitlines()[-3:] == [
-        "  Without the gate the pod would wait: 0/2 nodes are available: 2 Insufficient cpu.",
-        "  What would help, each tried on this cluster (-o yaml has the patches):",
-        "    owner: wait until Kueue removes the scheduling gate kueue.x-k8s.io/admission, and ask for cpu 2 instead of "
-        "3 (no node is that large: the largest has 2): fits on 2 nodes, such as n1",
-    ]
-
-
-async def test_what_cannot_be_tried_is_told_apart(world: World) -> None:
-    world.pod("web", spec=claim_volumes("data"))
-    assert (await world.explain("web")).stdout.splitlines()[-2:] == [
-        "  What may help:",
-        "    owner: create the PersistentVolumeClaim default/data (not tried: what it would ask for is not known)",
-    ]
-
-
-async def test_for_programs(self, world: World) -> None:
+    async def test_for_programs(self, world: World) -> None:
         self.replica(world, "train-x", "Job", "train", cpu="3")
         found = json.loads((await world.explain("job/train", "-o", "json")).stdout)
         assert (found["of"], found["pods"], found["waiting"]) == ("job/train", 1, 1)
