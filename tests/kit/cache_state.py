@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.api.nodes import ABSENT, NodeInfo
+from pilotage.framework.api.nodes import ABSENT, Ids, NodeInfo
+from pilotage.kinds.kube_object import KubeObject
 
 INFO = ("nonzero_cpu", "nonzero_memory", "pods", "port_numbers", "requested", "slot", "used_ports")
 
@@ -93,7 +94,7 @@ def _by_name(numbers: Mapping[NodeInfo, int]) -> dict[str, int]:
     return {info.name: number for info, number in numbers.items()}
 
 
-def _places(places: Any) -> dict[int, int]:
+def _places(places: Ids | Iterable[tuple[int, int]]) -> dict[int, int]:
     if isinstance(places, np.ndarray):
         return {slot: number for slot, number in enumerate(places.tolist()) if number}
     return dict(places)

@@ -32,6 +32,7 @@ class Scene:
     first: str
     others: tuple[str, ...] = ()  # that must be among the rest
     config: str | None = None
+    applied: str = ""  # the one that is applied on a control plane, if it is not the first
     live: str = "full"  # in which run it is played on a control plane: plain, full, or none where it cannot be
 
 
@@ -51,6 +52,11 @@ def pod(name: str, on: str | None = None, **fields: Any) -> Manifest:
 def an_object(kind: str, group: str, name: str, namespace: str = "", **fields: Any) -> Manifest:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": f"{group}/v1alpha1", "kind": kind, "metadata": metadata, **fields}
+
+
+def priority_class(name: str, value: int) -> Manifest:
+    about = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+    return {**about, "value": value}
 
 
 def gates(*names: str) -> Manifest:

@@ -11,6 +11,7 @@ from kit.remedy_scene import (
     gates,
     node,
     pod,
+    priority_class,
     required,
     spread,
 )
@@ -283,29 +284,36 @@ SCENES = [
         "ask for cpu 2 instead of 3, which fits into one NUMA zone: fits on n1",
         ("set the topology manager policy of the kubelet on n1 to best-effort",),
         config=ZONES,
-        live="none",
     ),
     Scene(
         "pods of the same priority: a higher one",
         [
             node("n1"),
-            pod("a", "n1", cpu="4", priority=5),
-            {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100},
+            priority_class("low", 5),
+            priority_class("high", 100),
+            pod("a", "n1", cpu="4", priority=5, spec={"priorityClassName": "low"}),
         ],
-        {"cpu": "4", "priority": 5},
+        {"cpu": "4", "priority": 5, "spec": {"priorityClassName": "low"}},
         "move default/a off n1",
         (
             "give it the priority class high (100 instead of 5): default/a would be evicted from n1",
             "add one more node like n1",
         ),
-        live="none",
+        applied="give it the priority class high (100 instead of 5): default/a would be evicted from n1",
     ),
     Scene(
         "pods that are on their way out",
-        [node("n1"), pod("a", "n1", cpu="4", metadata={"deletionTimestamp": "2026-11-18T00:00:00Z"})],
+        [
+            node("n1"),
+            pod(
+                "a",
+                "n1",
+                cpu="4",
+                metadata={"deletionTimestamp": "2026-11-18T00:00:00Z", "finalizers": ["example.com/wait"]},
+            ),
+        ],
         {"cpu": "4"},
         "nothing to change: default/a is leaving n1, and the pod fits once it is gone",
-        live="none",
     ),
     Scene(
         "a name of a node that there is not, as a field",

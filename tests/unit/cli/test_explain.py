@@ -12,10 +12,12 @@ from click.testing import CliRunner, Result
 
 from kit.small_api import SmallApi, small_api
 from kit.stand_in_kubectl import config
+from pilotage.app import cluster_reading
 from pilotage.cli import main
 from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import PluginFile, unit_data
 from pilotage.testing import node_manifest, pod_manifest
+from pilotage.testing.storage import claim_volumes
 
 NOT_HELPFUL = "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 WAITS = f"0/2 nodes are available: 2 Insufficient cpu. preemption: {NOT_HELPFUL}"
@@ -99,6 +101,20 @@ async def test_remedies_come_with_their_patches(world: World) -> None:
     assert without["remedies"] == []
 
 
+async def test_a_higher_priority_is_offered_to_those_who_may_read_classes(world: World) -> None:
+    world.pod("old", cpu="2", node="n1")
+    world.pod("older", cpu="2", node="n2")
+    world.pod("web", cpu="2")
+    offered = "give it the priority class high (100 instead of 0): default/older would be evicted from n2"
+    assert offered not in (await world.explain("web")).stdout
+    world.api.put("priorityclasses.scheduling.k8s.io", {"metadata": {"name": "high"}, "value": 100})
+    assert offered in (await world.explain("web")).stdout
+    world.api.refusals["/apis/scheduling.k8s.io/v1/priorityclasses"] = 403
+    result = await world.explain("web")
+    assert offered not in result.stdout
+    assert "What would help" in result.stdout, "all else is there"
+
+
 async def test_a_node_is_compared_with_the_one_of_the_pod(world: World) -> None:
     world.pod("old", cpu="1", node="n2")
     world.pod("web", cpu="500m", node="n2")
@@ -150,7 +166,47 @@ async def test_a_pod_at_the_gate(world: World) -> None:
     world.pod("web", spec={"schedulingGates": [{"name": "later"}]})
     result = await world.explain("web")
     assert result.exit_code == 3
-    assert result.stdout.startswith("web  waits: waiting for scheduling gates: [later]\n")
+    first, *others = result.stdout.splitlines()
+    assert first == "web  waits: waiting for scheduling gates: [later]"
+    assert [line.split()[:2] for line in others[1:3]] == [["n1", "yes"], ["n2", "yes"]], "without the gate"
+    assert others[-2:] == [
+        "  What would help, each tried on this cluster (-o yaml has the patches):",
+        "    owner: remove the scheduling gate later, or wait until the controller that set it does: "
+        "fits on 2 nodes, such as n1",
+    ]
+
+
+async def test_a_pod_that_does_not_fit_behind_its_gate(world: World) -> None:
+    world.pod("web", cpu="3", spec={"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]})
+    assert (await world.explain("web")).stdout.splitlines()[-3:] == [
+        "  Without the gate the pod would wait: 0/2 nodes are available: 2 Insufficient cpu.",
+        "  What would help, each tried on this cluster (-o yaml has the patches):",
+        "    owner: wait until Kueue removes the scheduling gate kueue.x-k8s.io/admission, and "
+        "ask for cpu 2 instead of 3 (no node is that large: the largest has 2): fits on 2 nodes, such as n1",
+    ]
+
+
+async def test_what_cannot_be_tried_is_told_apart(world: World) -> None:
+    world.pod("web", spec=claim_volumes("data"))
+    assert (await world.explain("web")).stdout.splitlines()[-2:] == [
+        "  What may help:",
+        "    owner: create the PersistentVolumeClaim default/data (not tried: what it would ask for is not known)",
+    ]
+
+
+async def test_an_api_server_that_is_not_ready_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = "/api/v1/nodes"
+    world.pod("web", cpu="3")
+    world.api.refusals[nodes] = 429
+    monkeypatch.setattr(cluster_reading, "PAUSES", (0.0, 0.0))
+    refused = await world.explain("web")
+    assert (refused.exit_code, world.api.requests.count(("GET", nodes))) == (2, 3)
+    monkeypatch.setattr(cluster_reading, "PAUSES", (0.05,) * 200)
+    asking = asyncio.create_task(world.explain("web"))
+    while world.api.requests.count(("GET", nodes)) < 5:
+        await asyncio.sleep(0.01)
+    del world.api.refusals[nodes]
+    assert (await asking).exit_code == 3
 
 
 async def test_for_programs(world: World) -> None:

@@ -1,5 +1,6 @@
 """A live cluster, read once: missing permissions are collected, so that all can be reported together."""
 
+import asyncio
 import re
 from collections.abc import Iterable
 from urllib.parse import quote
@@ -15,7 +16,8 @@ from pilotage.cluster.watch.watch_events import EventReader, UndecodableObject
 from pilotage.model.pod import Pod
 
 FROM_MEMORY = "0"  # from the API server's watch cache: fast, and as fresh as any watch
-FORBIDDEN, NOT_FOUND = 403, 404
+FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS = 403, 404, 429
+PAUSES = (0.5, 1.0, 2.0)  # seconds before a list is tried again
 USER = re.compile(r'User "([^"\s]{1,253})"')
 ACCOUNT = "system:serviceaccount:"
 ROLE = "pilotage-explainer.pilotage"
@@ -41,17 +43,34 @@ class ClusterReading:
         self.missing: list[str] = []  # rights, each as a verb and a resource
         self._user = ""
 
-    async def list(self, resource: ApiResource[T]) -> KnownObjects[T]:
-        """Return all objects; none if the API server does not serve the resource, as in the scheduler."""
+    async def list(self, resource: ApiResource[T], *, is_needed: bool = True) -> KnownObjects[T]:
+        """Return all objects; none if the API server does not serve them, here as in the scheduler.
+
+        Where the objects are not needed, there are none if the API server refuses, for whatever reason.
+        """
         try:
-            found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
+            return await self._listed(resource)
         except ApiError as error:
+            if not is_needed:
+                return KnownObjects()
             # Without the permission, the API server also refuses what does not exist.
             is_there = error.status != NOT_FOUND and await self._is_served(resource)
             if is_there and not self.refused(error, f"list {resource}"):
                 raise
             return KnownObjects()
-        return found
+
+    async def _listed(self, resource: ApiResource[T]) -> KnownObjects[T]:
+        """List objects, again if the API server asks for patience: while it fills its watch cache, for instance."""
+        for seconds in (*PAUSES, None):
+            try:
+                found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
+            except ApiError as error:
+                if error.status != TOO_MANY_REQUESTS or seconds is None:
+                    raise
+                await asyncio.sleep(seconds)
+            else:
+                return found
+        raise AssertionError("the last attempt returns or raises")
 
     async def _is_served(self, resource: ApiResource[T]) -> bool:
         if not resource.group:

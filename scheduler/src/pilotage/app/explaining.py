@@ -30,13 +30,14 @@ from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 from pilotage.cluster.watch.config_map import ConfigMap
 from pilotage.cluster.watch.known_objects import KnownObjects
-from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
+from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resource_of, resources_of
 from pilotage.config.handshake import InvalidUnit, Unit, unit_in
 from pilotage.config.sharing import with_victims
 from pilotage.config.suggestions import did_you_mean
 from pilotage.framework.api.stays import RemembersStays, Stay
 from pilotage.kinds.every import KindTable
 from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.workloads import PriorityClass
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.offline.manifests import read_manifests
 from pilotage.offline.results import Result
@@ -142,6 +143,10 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     profiles = ready.profiles()
     played = simulation(profiles, explain_pod=question.key, with_remedies=question.with_remedies and waits)
     notes = await _fill(reading, played, kinds_read(profiles))  # 3. the objects that its plugins read
+    if question.with_remedies and waits:  # a higher priority may help
+        classes = await reading.list(resource_of(PriorityClass), is_needed=False)
+        for found in classes.objects.values():
+            played.add(found)
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
         otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if LIST_THEM in reading.missing else ""

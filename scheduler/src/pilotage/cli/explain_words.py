@@ -11,6 +11,7 @@ from pilotage.cli.tables import table
 
 KIND = "Explanation"
 TITLE = "What would help, each tried on this cluster (-o yaml has the patches):"
+UNTRIED = "What may help:"
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,13 @@ def groups_lines(groups: Sequence[Mapping[str, Any]], *, fits: int = 0, total: i
 
 
 def remedies_lines(remedies: Sequence[Mapping[str, Any]], note: str = "") -> list[str]:
-    """Return what would help, and who can do that."""
-    lines = [f"  {note[:1].upper()}{note[1:]}."] if note else []
-    if remedies:
-        lines.append(f"  {TITLE}")
-    return [*lines, *(f"    {_actor(each):7}{each['text']}" for each in remedies)]
+    """Return what would help, and who can do it; what could not be tried comes last."""
+    lines = [f"  {note[:1].upper()}{note[1:].rstrip('.')}."] if note else []
+    tried = [each for each in remedies if not each.get("untried")]
+    untried = [each for each in remedies if each.get("untried")]
+    for title, found in ((TITLE, tried), (UNTRIED, untried)):
+        lines += [f"  {title}", *(f"    {_actor(each):7}{each['text']}" for each in found)] if found else []
+    return lines
 
 
 def node_lines(nodes: Sequence[Mapping[str, Any]], left: int = 0) -> list[str]:

@@ -275,8 +275,8 @@ async def test_volumes_that_a_pod_under_way_reserves_are_taken() -> None:
     future = asyncio.get_running_loop().create_future()
     live = LiveCore(One(answers={"pre_bind": future}), VolumeBinding())
     live.add_node("n1", cpu="8")
-    storage_class, volume = make_storage_class("local"), make_volume("only", storage_class="local")
-    for each in (storage_class, volume, make_claim("a", storage_class="local", size="1Gi")):
+    claimed = make_claim("a", storage_class="local", size="1Gi")
+    for each in (make_storage_class("local"), make_volume("only", storage_class="local"), claimed):
         live.core.objects.added(each)
     live.create(make_pod("under-way", spec=claim_volumes("a")))
     await live.settle()

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 
-LONGEST_SLICE = 0.0015  # seconds of CPU, after which other work gets its turn; a step may exceed it
+LONGEST_SLICE = 0.0005  # seconds of CPU, after which other work gets its turn; a step may exceed it
 
 
 def _generator(steps: Iterable[object]) -> Generator[object, None, None]:

@@ -1,15 +1,9 @@
 """NodeName: pods that name their node."""
 
-from collections.abc import Iterator
-
-from pilotage.config.suggestions import near
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import NODE_ADDED
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter
-from pilotage.framework.api.pod_changes import with_spec
-from pilotage.framework.api.remedies import Change, Remedy
-from pilotage.framework.api.remedies import NodeName as Name
 from pilotage.framework.api.verdicts import SKIP, Filtered, OnlyNodes, PreFiltered, Rejection, Verdicts
 from pilotage.model.pod import Pod
 
@@ -25,21 +19,6 @@ class NodeName(PreFilter, Filter):
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Return the node that the pod names."""
         return OnlyNodes(frozenset((pod.node_name,))) if pod.node_name else SKIP
-
-    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer the node with the most similar name, or any node."""
-        other = near(pod.node_name, [info.name for info in cycle.nodes])
-        change = with_spec(pod, {"nodeName": other or None}, node_name=other)
-        yield Remedy(
-            code="otherNode",
-            actor="owner",
-            words="set nodeName {to} instead of {from}" if other else "remove nodeName {from}",
-            values={"from": pod.node_name, "to": Name(other)},
-            changes=(Change("spec.nodeName", pod.node_name, other or None),),
-            target=change.target,
-            patch=change.patch,
-            difference=change.difference,
-        )
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject every other node."""
