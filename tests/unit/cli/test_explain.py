@@ -594,7 +594,7 @@ class TestWhatIsInTheWay:
         first, second = result.stderr.splitlines()
         assert first.startswith("note: source: the pod's status, without remedies; no scheduler was asked: there is no")
         assert second.startswith(
-            "note: for a decision here you are not allowed to list nodes in all namespaces; kubectl create"
+            "note: this program could not decide: you are not allowed to list nodes in all namespaces; kubectl create"
         )
 
     async def test_not_even_the_pod_may_be_seen(self, world: World) -> None:
@@ -602,7 +602,7 @@ class TestWhatIsInTheWay:
         world.pod("web")
         result = await world.explain("web")
         assert result.exit_code == 2
-        assert result.stderr.startswith("you are not allowed to list pods, nodes")
+        assert result.stderr.startswith("you are not allowed to get the pod default/web, or to list pods, nodes")
 
     @pytest.mark.parametrize(
         ("refused", "told"),
@@ -619,8 +619,13 @@ class TestWhatIsInTheWay:
             ),
             pytest.param(
                 ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
-                "you are not allowed to list pods, configmaps, nodes in all namespaces; ",
+                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all namespaces; ",
                 id="not even this one, so that any configuration may be its",
+            ),
+            pytest.param(
+                ["/api/v1/nodes", "/api/v1/services", "/api/v1/persistentvolumes", "/apis/apps/", "/apis/storage.k8s.io/"],
+                "you are not allowed to list nodes, persistentvolumes, services, replicasets.apps and ",
+                id="of so many kinds that a list of them would hide the rest",
             ),
         ],
     )

@@ -20,6 +20,7 @@ FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS = 403, 404, 429
 PAUSES = (0.5, 1.0, 2.0)  # seconds before a list is tried again
 USER = re.compile(r'User "([^"\s]{1,253})"')
 ACCOUNT = "system:serviceaccount:"
+MOST_NAMED = 4  # missing rights in a message; docs/explain.md lists all
 ROLE = "pilotage-explainer.pilotage"
 GRANT = (
     "kubectl create clusterrolebinding explainer --clusterrole={} {} grants all of them "
@@ -42,6 +43,7 @@ class ClusterReading:
         self._api = api
         self.missing: list[str] = []  # rights, each as a verb and a resource
         self._user = ""
+        self._hidden = ""  # a pod that may not even be read by its name
 
     async def list(self, resource: ApiResource[T], *, is_needed: bool = True) -> KnownObjects[T]:
         """Return all objects; none if the API server does not serve them, here as in the scheduler.
@@ -89,6 +91,8 @@ class ClusterReading:
         except ApiError as error:
             if error.status not in (FORBIDDEN, NOT_FOUND):
                 raise
+            if error.status == FORBIDDEN:
+                self._hidden = f"{namespace}/{name}"
             return None
         return None if isinstance(found, UndecodableObject) else found
 
@@ -102,21 +106,26 @@ class ClusterReading:
         return True
 
     def what_is_missing(self) -> str:
-        """Return all missing permissions, and how to grant them."""
-        grant = GRANT.format(ROLE, _flag(self._user))
-        return f"you are not allowed to {_joined(self.missing)} in all namespaces; {grant}"
+        """Return the missing permissions, and how to grant them."""
+        grant = GRANT.format(ROLE, subject_flag(self._user))
+        one = f"get the pod {self._hidden}, or to " if self._hidden else ""
+        return f"you are not allowed to {one}{_joined(self.missing)} in all namespaces; {grant}"
 
 
 def _joined(rights: Iterable[str]) -> str:
-    """Return permissions by verb: list nodes, pods; get configmaps."""
+    """Return permissions by verb: list nodes, pods or get configmaps; the last of many only as a number."""
+    every = list(dict.fromkeys(rights))
+    named = every if len(every) <= MOST_NAMED + 1 else every[:MOST_NAMED]
     by_verb: dict[str, list[str]] = {}
-    for right in dict.fromkeys(rights):
+    for right in named:
         verb, _, resource = right.partition(" ")
         by_verb.setdefault(verb, []).append(resource)
-    return " or ".join(f"{verb} {', '.join(resources)}" for verb, resources in by_verb.items())
+    text = " or ".join(f"{verb} {', '.join(resources)}" for verb, resources in by_verb.items())
+    return text if len(named) == len(every) else f"{text} and {len(every) - len(named)} other kinds"
 
 
-def _flag(user: str) -> str:
+def subject_flag(user: str) -> str:
+    """Return the flag of `kubectl create clusterrolebinding` that names a user."""
     if user.startswith(ACCOUNT):
         return f"--serviceaccount={user.removeprefix(ACCOUNT)}"
     return f"--user={user or 'YOU'}"

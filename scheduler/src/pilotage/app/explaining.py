@@ -149,7 +149,8 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
             played.add(found)
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
-        otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if LIST_THEM in reading.missing else ""
+        only_these = set(reading.missing) == {LIST_THEM}
+        otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if only_these else ""
         raise LacksRights(reading.what_is_missing() + otherwise)
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)

@@ -179,7 +179,7 @@ async def _without_deciding(
         raise BadInput(str(refused)) from None
     note(f"source: the pod's status, without remedies; no scheduler was asked: {why}")
     if refused is not None:
-        note(f"for a decision here {refused}")
+        note(f"this program could not decide: {refused}")
     return _told(data, wish)
 
 

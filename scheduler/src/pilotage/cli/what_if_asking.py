@@ -118,7 +118,7 @@ async def _instead(question: Question, request: WhatIf, why: str) -> Answered:
         found = await _by_scheduler(replace(question, asked=replace(asked, source=LIVE)), request)
     except BadInput as error:
         raise BadInput(f"{why}; {error}") from None
-    note(f"for a decision here {why}")
+    note(f"this program could not decide: {why}")
     return found
 
 
