@@ -7,7 +7,6 @@ import numpy as np
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.nodes import ABSENT, Ids, NodeInfo
-from pilotage.kinds.kube_object import KubeObject
 
 INFO = ("nonzero_cpu", "nonzero_memory", "pods", "port_numbers", "requested", "slot", "used_ports")
 

@@ -203,7 +203,7 @@ async def test_an_api_server_that_is_not_ready_is_asked_again(world: World, monk
     assert (refused.exit_code, world.api.requests.count(("GET", nodes))) == (2, 3)
     monkeypatch.setattr(cluster_reading, "PAUSES", (0.05,) * 200)
     asking = asyncio.create_task(world.explain("web"))
-    while world.api.requests.count(("GET", nodes)) < 5:
+    while world.api.requests.count(("GET", nodes)) < 5:  # noqa: ASYNC110 - the server has no event for it
         await asyncio.sleep(0.01)
     del world.api.refusals[nodes]
     assert (await asking).exit_code == 3
@@ -619,11 +619,18 @@ class TestWhatIsInTheWay:
             ),
             pytest.param(
                 ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
-                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all namespaces; ",
+                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all "
+                "namespaces; ",
                 id="not even this one, so that any configuration may be its",
             ),
             pytest.param(
-                ["/api/v1/nodes", "/api/v1/services", "/api/v1/persistentvolumes", "/apis/apps/", "/apis/storage.k8s.io/"],
+                [
+                    "/api/v1/nodes",
+                    "/api/v1/services",
+                    "/api/v1/persistentvolumes",
+                    "/apis/apps/",
+                    "/apis/storage.k8s.io/",
+                ],
                 "you are not allowed to list nodes, persistentvolumes, services, replicasets.apps and ",
                 id="of so many kinds that a list of them would hide the rest",
             ),
