@@ -107,25 +107,21 @@ def until(holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any
 @pytest.fixture
 def stage(control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_path: Path) -> Iterator[Stage]:
     """A leader with pods that wait and that are placed in two namespaces."""
-    kubectl, other, admins = control_plane.kubectl, f"{namespace}-other", f"{namespace}-admin"
+    kubectl, other, accounts = control_plane.kubectl, f"{namespace}-other", f"{namespace}-accounts"
     nodes = tuple(f"{namespace}-n{number}" for number in range(2))
     fake_nodes(*(node_manifest(node, cpu="4") for node in nodes))
-    kubectl("create", "namespace", other)
+    for name in (other, accounts):
+        kubectl("create", "namespace", name)
     try:
         for name in ("admin", "viewer", "nobody"):
-            kubectl("-n", other, "create", "serviceaccount", name)
-        kubectl(
-            "-n", namespace, "create", "rolebinding", "view", "--clusterrole=view", f"--serviceaccount={other}:viewer"
-        )
-        kubectl(
-            "create", "clusterrolebinding", admins, "--clusterrole=cluster-admin", f"--serviceaccount={other}:admin"
-        )
-        tokens = {
-            name: kubectl("-n", other, "create", "token", name, "--audience=pilotage").strip()
-            for name in ("viewer", "nobody")
-        }
-        tokens["admin"] = kubectl("-n", other, "create", "token", "admin").strip()
-        tokens["elsewhere"] = kubectl("-n", other, "create", "token", "admin", "--audience=elsewhere").strip()
+            kubectl("-n", accounts, "create", "serviceaccount", name)
+        viewer, admin = (f"--serviceaccount={accounts}:{name}" for name in ("viewer", "admin"))
+        kubectl("-n", namespace, "create", "rolebinding", "view", "--clusterrole=view", viewer)
+        kubectl("create", "clusterrolebinding", accounts, "--clusterrole=cluster-admin", admin)
+        create = ("-n", accounts, "create", "token")
+        tokens = {name: kubectl(*create, name, "--audience=pilotage").strip() for name in ("viewer", "nobody")}
+        tokens["admin"] = kubectl(*create, "admin").strip()
+        tokens["elsewhere"] = kubectl(*create, "admin", "--audience=elsewhere").strip()
         ports = free_port(), free_port()
         with replicas(control_plane, namespace, tmp_path, 1) as found:
             leader = found.start(0, f"--secure-port={ports[1]}", f"--api-port={ports[0]}")
@@ -140,8 +136,8 @@ def stage(control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_pa
             until(lambda: len(made.door("admin").get("/decisions")["items"]) >= 4, "all pods are decided")
             yield made
     finally:
-        kubectl("delete", "namespace", other, "--wait=false")
-        kubectl("delete", "clusterrolebinding", admins, "--ignore-not-found")
+        kubectl("delete", "namespace", other, accounts, "--wait=false")
+        kubectl("delete", "clusterrolebinding", accounts, "--ignore-not-found")
 
 
 def test_attacks_leak_nothing_and_delay_no_pod(stage: Stage) -> None:
@@ -326,7 +322,8 @@ def bodies_of_a_megabyte(stage: Stage) -> None:
 def a_reader_that_does_not_read(stage: Stage) -> None:
     """It is disconnected, and what it was sent is not kept for it."""
     namespace, dropped = stage.namespaces[1], stage.metric("pilotage_api_streams_dropped_total")
-    large = {f"{'r' * 240}.example.com/{number}-{'n' * 50}": "1" for number in range(100)}
+    prefix = ".".join("r" * 60 for _ in range(3))
+    large = {f"{prefix}.example.com/{number}-{'n' * 50}": "1" for number in range(100)}
     with socket.socket() as plain:
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         plain.connect(("127.0.0.1", stage.api_port))
@@ -341,7 +338,7 @@ def a_reader_that_does_not_read(stage: Stage) -> None:
                 assert sent < 4 * STREAM_SENT, "the reader is still connected"
                 batch = next(stage.numbers)
                 pods = [
-                    pod_manifest(f"large-{batch}-{number}", namespace=namespace, cpu="64", requests=large)
+                    pod_manifest(f"large-{batch}-{number}", namespace=namespace, cpu="64", requests=large, limits=large)
                     for number in range(30)
                 ]
                 sent += sum(len(json.dumps(each)) for each in pods)
