@@ -1,9 +1,7 @@
 """The read API of real replicas against a real API server: who sees what, and what a change of leader does to it."""
 
-import http.client
 import json
 import signal
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 from kit.admin import Admin
+from kit.api_door import PATIENCE, Door
 from kit.control_plane import ControlPlane
 from kit.fixtures import Nodes
 from kit.looking_glass import free_port
@@ -21,38 +20,7 @@ from kit.replicas import LEADS, Replica, Replicas, replicas
 from pilotage.app.read_api.serving import LEADS as LEADING
 from pilotage.testing import node_manifest, pod_manifest
 
-PATIENCE = 60.0  # seconds
-PREFIX = "/pilotage/v1"
 SECRET = "the-secret"
-
-
-@dataclass(frozen=True)
-class Door:
-    """The API of one replica, for somebody with a token."""
-
-    port: int
-    token: str
-
-    def ask(self, path: str) -> tuple[int, Any]:
-        """Return status and body of an answer."""
-        with closing(self.open(path)) as connection:
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-
-    def get(self, path: str) -> Any:
-        """Return an answer that must be there."""
-        status, body = self.ask(path)
-        assert status == 200, body
-        return body
-
-    def open(self, path: str) -> http.client.HTTPSConnection:
-        """Send a question, whose answer is still to be read."""
-        anybody = ssl.create_default_context()
-        anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=anybody, timeout=PATIENCE)
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        connection.request("GET", PREFIX + path, headers=headers)
-        return connection
 
 
 @dataclass(frozen=True)
