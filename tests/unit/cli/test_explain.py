@@ -126,7 +126,7 @@ async def test_a_node_is_compared_with_the_one_of_the_pod(world: World) -> None:
     world.pod("old", cpu="1", node="n2")
     world.pod("web", cpu="500m", node="n2")
     result = await world.explain("web", "--why-not", "n1")
-    assert result.stdout.splitlines()[-1].startswith("  n1 is better than n2 by now, by ")
+    assert result.stdout.splitlines()[-1].startswith("  n1 is now better than n2 by ")
     found = json.loads((await world.explain("web", "--why-not", "n9", "-o", "json")).stdout)["whyNot"]
     assert found["text"] == "there is no node n9"
 
@@ -210,7 +210,7 @@ async def test_an_api_server_that_is_not_ready_is_asked_again(world: World, monk
     assert (refused.exit_code, world.api.requests.count(("GET", nodes))) == (2, 3)
     monkeypatch.setattr(cluster_reading, "PAUSES", (0.05,) * 200)
     asking = asyncio.create_task(world.explain("web"))
-    while world.api.requests.count(("GET", nodes)) < 5:
+    while world.api.requests.count(("GET", nodes)) < 5:  # noqa: ASYNC110 - nobody tells a test
         await asyncio.sleep(0.01)
     del world.api.refusals[nodes]
     assert (await asking).exit_code == 3

@@ -124,7 +124,7 @@ WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "one copy too many": (
         ("what-if", *CLUSTER, "-f", WEB, "--copies", 10_001),
-        "changes[0].add.copies: 10001 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`)",
+        "changes[0].add.copies: 10001 are more than 10000; ask for fewer, or use `fill` (`pilotage capacity`)",
     ),
     "new nodes like nothing": (("what-if", *CLUSTER, "--add-nodes", 2), "--add-nodes N and --like NODE go together"),
     "new nodes like a node that is not there": (
@@ -137,7 +137,7 @@ WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     "a quota that is none": (("what-if", *CLUSTER, "--quota", "a"), "--quota a: write NAMESPACE:cpu=+2"),
     "a profile that is not there": (
         ("what-if", *CLUSTER, "-f", WEB, "--profile", "batch"),
-        "Deployment shop/web: no profile has its schedulerName batch (there are default-scheduler); name a profile",
+        "Deployment shop/web: no profile has its schedulerName batch (there are default-scheduler); choose one",
     ),
     "no pods to fill with": (
         ("capacity", *CLUSTER),
@@ -220,7 +220,7 @@ async def test_a_class_of_the_cluster(world: World) -> None:
     file.write_text(yaml.safe_dump(deployment(replicas=2, cpu="2", priorityClassName="high")))
     result = await world.run("what-if", "-f", str(file))
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith("2 of 2 pods fit. 1 pod would be lost: no controller makes it anew. 1 eviction.\n")
+    assert result.stdout.startswith("2 of 2 pods fit. 1 pod would be lost: no controller replaces it. 1 eviction.\n")
 
 
 async def test_no_rights(world: World) -> None:
@@ -233,4 +233,4 @@ async def test_no_rights(world: World) -> None:
 async def test_nobody_answers(world: World) -> None:
     result = await world.run("drain-sim", "n1", url="http://127.0.0.1:1")
     assert result.exit_code == 2
-    assert "does not answer" in result.stderr
+    assert "does not respond" in result.stderr

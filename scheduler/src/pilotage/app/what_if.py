@@ -1,4 +1,4 @@
-"""Who decides in a what-if: the profiles that run, made anew, and others in their place if that is the question."""
+"""What decides in a what-if: new instances of the running profiles, or the profiles that the question names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,20 +21,20 @@ from pilotage.scheduler_profiles.resource import API_VERSION, KIND
 
 
 class Collected(Protocol):
-    """Who has figures of how busy nodes are."""
+    """Has figures of how busy nodes are."""
 
     def as_of_now(self, query: LoadQuery) -> LoadSource | None:
         """Return the latest figures, which stay as they are."""
 
 
 class LoadOfNow:
-    """The figures that are there: for a what-if nobody is asked for new ones."""
+    """The latest figures: no new ones are fetched for a what-if."""
 
     def __init__(self, collected: Collected) -> None:
         self._collected = collected
 
     def subscribe(self, query: LoadQuery) -> LoadSource | None:
-        """Return the figures of now, if there are any."""
+        """Return the latest figures, if there are any."""
         return self._collected.as_of_now(query)
 
     def unsubscribe(self, query: LoadQuery) -> None:
@@ -47,7 +47,7 @@ def scheduling_of(
     profile_hash: str = "",
     others: Sequence[Configured] = (),
 ) -> Scheduling:
-    """Return who decides: the configuration as it is when somebody asks, and others for the names that it lacks."""
+    """Return what decides: the current configuration, and others for schedulerNames that it lacks."""
 
     def made(cache: ClusterCache, specs: Mapping[str, Mapping[str, Any]], evicting: bool) -> Simulation:
         found, profiles = ready(), dict[str, Profile]()

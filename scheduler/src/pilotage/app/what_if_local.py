@@ -1,4 +1,4 @@
-"""What-if without a scheduler that answers: on a cluster that is read once, or on files."""
+"""What-if without a running scheduler: on a cluster that is read once, or on files."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ LOCAL, FILE = "local", "file"
 
 @dataclass(frozen=True)
 class By:
-    """Whose configuration decides: that of a file, of a ConfigMap, or what serves the pods."""
+    """The configuration that decides: from a file, from a ConfigMap, or the one that serves the pods."""
 
     config: Path | None = None
     config_map: tuple[str, str] | None = None
@@ -41,7 +41,7 @@ class By:
 
 @dataclass(frozen=True)
 class Told:
-    """The answer, and what there is to say about how it came about."""
+    """The answer, with notes."""
 
     answer: WhatIfAnswer
     notes: list[str] = field(default_factory=list)
@@ -65,9 +65,9 @@ async def ask_cluster(access: Access, request: WhatIf, by: By) -> Told:
     try:
         world, notes = await _world(api, request, by)
     except ApiError as error:
-        raise CannotExplain(f"the API server refuses: {error}") from error
+        raise CannotExplain(f"the API server rejected the request: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
-        raise CannotExplain(f"the API server at {access.server} does not answer: {error}") from error
+        raise CannotExplain(f"the API server at {access.server} does not respond: {error}") from error
     finally:
         await api.close()
     return Told(exhaust(run(request, world, source=LOCAL)), notes)
@@ -75,17 +75,17 @@ async def ask_cluster(access: Access, request: WhatIf, by: By) -> Told:
 
 async def _world(api: ApiClient, request: WhatIf, by: By) -> tuple[World, list[str]]:
     reading = ClusterReading(api)
-    pods = list((await reading.list(PODS)).objects.values())  # 1. who is there
+    pods = list((await reading.list(PODS)).objects.values())  # 1. all pods
     asked = scheduler_names(request)
     wanted = asked | {pod.scheduler_name for pod in pods}
-    found, notes = await _configured(api, reading, by, asked, wanted)  # 2. who decides
+    found, notes = await _configured(api, reading, by, asked, wanted)  # 2. what decides
     kinds: set[type[KubeObject]] = {PriorityClass}
     for each in found:
         kinds |= set(kinds_read(each.profiles()))
-    objects, troubles = await _listed(reading, kinds)  # 3. what they look at
+    objects, troubles = await _listed(reading, kinds)  # 3. the objects that plugins read
     if reading.missing:
         raise CannotExplain(reading.what_is_missing())
-    notes += [f"{each.kind.__name__} {each.name} cannot be understood: {each.reason}" for each in troubles]
+    notes += [f"{each.kind.__name__} {each.name} cannot be decoded: {each.reason}" for each in troubles]
     moment: Moment = replace(moment_in([*objects, *pods]), troubles=troubles)
     first, *others = found
     return World(moment, scheduling_of(lambda: first, others=others)), notes
@@ -94,7 +94,7 @@ async def _world(api: ApiClient, request: WhatIf, by: By) -> tuple[World, list[s
 async def _configured(
     api: ApiClient, reading: ClusterReading, by: By, asked: Collection[str], wanted: Collection[str]
 ) -> tuple[list[Configured], list[str]]:
-    """Return the configurations that serve pods, and what to say of schedulers that nothing here serves."""
+    """Return the configurations that serve pods, and notes about schedulers without one."""
     question = Question("", "", by.config, by.config_map, by.plugin_folders)
     found: dict[str, Configured] = {}
     notes: list[str] = []

@@ -78,12 +78,12 @@ def test_pods_that_wait_already() -> None:
     cluster = [make_node("n1", cpu="1"), make_pod("first", cpu="1"), make_pod("second", cpu="1")]
     new_node = {"addNodes": {"like": "n1"}}
     answer = ask(cluster, new_node)
-    assert answer.summary == "No pod needs another place. 1 pod that waits already would start, too."
+    assert answer.summary == "No pod needs another place. 1 pod already waiting would start, too."
     assert answer.others is not None
     assert [(each.pod, each.node) for each in answer.others.placed] == [("default/second", "n1-new-1")]
     without = ask(cluster, ONE_CORE, ask=["placements"])
     assert (nodes_of(without), without.others) == ({"n1": 1}, None)
-    assert "pods that wait already are left out" in without.assumptions
+    assert "pods that are already waiting are left out" in without.assumptions
     assert ask(cluster, ONE_CORE).pods.placed == 0, "who waits already goes first"
 
 
@@ -130,14 +130,14 @@ def test_what_would_place_the_others() -> None:
 
 
 def test_what_to_fill_with_must_be_said() -> None:
-    with pytest.raises(WrongRequest, match="fill: say which pods, by add or addPods"):
+    with pytest.raises(WrongRequest, match="fill: name pods with add or addPods"):
         ask([make_node("n1")], ask=["fill"])
 
 
 def test_who_is_out_of_time_says_so() -> None:
     answer = ask([make_node("n1", pods=9000)], {"addPods": {"copies": 3000}}, limits={"seconds": 1e-6})
     assert answer.verdict == "unknown"
-    assert "1e-06 s was over" in answer.summary
+    assert "The time limit of 1e-06 s was reached" in answer.summary
 
 
 def test_a_world_is_as_before_after_each_question() -> None:

@@ -115,7 +115,7 @@ def test_a_drained_node_gives_its_pods_to_others() -> None:
     ]
     answer = ask(cluster, {"drain": {"nodes": ["n1"]}})
     assert nodes_of(answer) == {"n2": 2}
-    assert answer.summary == "2 of 3 pods fit. 1 pod would be lost: no controller makes it anew."
+    assert answer.summary == "2 of 3 pods fit. 1 pod would be lost: no controller replaces it."
     assert {each.pod for each in answer.evictions if each.lost} == {"default/bare"}
     assert answer.verdict == "partly"
 
@@ -231,7 +231,7 @@ WRONG = {
     ),
     "manifests without pods": (
         {"add": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}]}},
-        "the manifests make no pods; give a Pod, a Deployment, a Job or the like",
+        "the manifests contain no pods; give a Pod, a Deployment, a Job or the like",
     ),
     "an amount that is none": (
         {"add": {"manifests": [deployment(cpu="a lot")]}},
@@ -253,8 +253,8 @@ WRONG = {
     ),
     "more pods than anybody may ask about": (
         {"add": {"manifests": [deployment(replicas=2000)], "copies": 6}},
-        "6 copies of 2000 pods: 12000 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for how "
-        "many fit",
+        "6 copies of 2000 pods: 12000 are more than 10000; ask for fewer, or use `fill` (`pilotage capacity`) to "
+        "find out how many fit",
     ),
 }
 

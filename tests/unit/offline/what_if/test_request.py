@@ -24,7 +24,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no change at all": ({"changes": [{}]}, "changes[0]: a change has exactly one field; name one, such as addNodes"),
     "two changes in one": (
         {"changes": [{**POD, "cordon": {"nodes": ["n1"]}}]},
-        "changes[0]: a change has exactly one field; write addPods and cordon as changes of their own",
+        "changes[0]: a change has exactly one field; write addPods and cordon as separate changes",
     ),
     "nodes that nobody names": (
         {"changes": [{"drain": {}}]},
@@ -45,8 +45,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a quota of nothing": ({"changes": [{"quota": {"namespace": "a"}}]}, "changes[0].quota: give max or min"),
     "one copy too many": (
         {"changes": [{"addPods": {"copies": 10_001}}]},
-        "changes[0].addPods.copies: 10001 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for "
-        "how many fit",
+        "changes[0].addPods.copies: 10001 are more than 10000; ask for fewer, or use `fill` (`pilotage capacity`) to "
+        "find out how many fit",
     ),
     "no copy": (
         {"changes": [{"addPods": {"copies": 0}}]},
@@ -83,7 +83,7 @@ def test_a_manifest_is_not_nested_for_ever() -> None:
 
 def test_a_body_is_bounded_and_json() -> None:
     assert read_body(b'{"changes": []}').changes == []
-    for body, told in ((b" " * (LARGEST_BODY + 1), "at most 1048576 are read"), (b"{", "the request is no JSON: ")):
+    for body, told in ((b" " * (LARGEST_BODY + 1), "at most 1048576 are allowed"), (b"{", "the request is not JSON: ")):
         with pytest.raises(WrongRequest, match=told):
             read_body(body)
 

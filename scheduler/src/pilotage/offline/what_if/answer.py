@@ -1,4 +1,4 @@
-"""The answer to a what-if, as JSON has it: fields are added, never renamed."""
+"""The answer to a what-if, as JSON; fields are only ever added."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -58,22 +58,22 @@ class Waiting(Struct, frozen=True, rename="camel"):
     count: int
     reason: str
     example: str = ""
-    remedies: Sequence[Any] = ()  # each a Remedy until somebody is to see it, and then as JSON
+    remedies: Sequence[Any] = ()  # Remedy objects; `seen_by` turns them into JSON
 
 
 class Eviction(Struct, frozen=True, rename="camel"):
-    """A pod that goes, or cannot because a budget is in the way."""
+    """A pod that is evicted, or cannot be because of a disruption budget."""
 
     pod: str
     by: str
     budget: str = ""
-    violated: bool = False  # it goes although the budget has no room for that
-    blocked: bool = False  # it stays because the budget has no room for that
-    lost: bool = False  # nobody makes it anew
+    violated: bool = False  # it is evicted although the budget does not allow it
+    blocked: bool = False  # it stays because the budget does not allow the eviction
+    lost: bool = False  # no controller replaces it
 
 
 class Other(Struct, frozen=True, rename="camel"):
-    """A pod that nobody asked about, and what becomes of it; no node: it waits."""
+    """A pod that the question is not about, and its node; without a node it waits."""
 
     pod: str
     node: str = ""
@@ -81,7 +81,7 @@ class Other(Struct, frozen=True, rename="camel"):
 
 
 class Others(Struct, frozen=True, rename="camel"):
-    """Pods that wait already and would get a place, and pods that lose theirs to others."""
+    """Pods that are already waiting and would get a node, and pods that lose theirs to others."""
 
     placed: Sequence[Other] = ()
     displaced: Sequence[Other] = ()
@@ -92,7 +92,7 @@ class Others(Struct, frozen=True, rename="camel"):
 class Fill(Struct, frozen=True, rename="camel"):
     """How many copies fit, and what stops the next one."""
 
-    changes: str  # now, or what would be changed
+    changes: str  # "now", or the changes
     copies: int
     stopped_by: str = ""
     message: str = ""
@@ -135,7 +135,7 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
     def seen_by(
         self, may_list_nodes: bool, sees_namespace: Callable[[str], bool], words: Callable[[str], str]
     ) -> "WhatIfAnswer":
-        """Return what somebody may see of it; `words` cuts a sentence before the first foreign name."""
+        """Return what a user may see of it; `words` cuts a sentence before the first foreign name."""
         answer = self._of_namespaces(sees_namespace)._in_words(words)
         if not may_list_nodes:
             answer = answer._without_nodes()
@@ -197,7 +197,7 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def as_data(answer: WhatIfAnswer) -> dict[str, Any]:
-    """Return plain data for JSON and YAML, for somebody who may see everything."""
+    """Return plain data for JSON and YAML, for a user who may see everything."""
     data: dict[str, Any] = msgspec.to_builtins(answer.seen_by(True, lambda _namespace: True, lambda text: text))
     return data
 

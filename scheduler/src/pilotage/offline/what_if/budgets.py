@@ -1,4 +1,4 @@
-"""Disruption budgets that are counted: who may go now, and who may once others have started elsewhere."""
+"""Disruption budgets and their counts: which pods may be evicted now, and which once others have been replaced."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from pilotage.model.selectors import InvalidSelector, compile_label_selector
 
 
 class Budgets:
-    """The budgets of a world; charging one changes the object there, as a controller would."""
+    """The budgets of a copy of the cluster; a charge changes the object there, as the controller would."""
 
     def __init__(self, objects: Objects, put: Callable[[PodDisruptionBudget], object]) -> None:
         self._objects = objects
@@ -22,18 +22,18 @@ class Budgets:
         return [each for each in self._objects.all(PodDisruptionBudget, pod.namespace) if _protects(each, pod)]
 
     def refusing(self, pod: Pod) -> str:
-        """Return the budget that does not let a pod go now, as namespace/name; "" if it may go."""
+        """Return the budget that forbids the eviction of a pod now, as namespace/name; "" if it may be evicted."""
         budgets = self.of(pod)
         if len(budgets) > 1:  # the API server evicts no pod that has several
             return ", ".join(map(_key, budgets))
         return next((_key(each) for each in budgets if each.status.disruptions_allowed <= 0), "")
 
     def charge(self, pod: Pod) -> list[str]:
-        """Take a pod that goes off its budgets; returns them, each as namespace/name."""
+        """Charge an eviction to the pod's budgets, and return them, each as namespace/name."""
         return [self._changed(each, -1) for each in self.of(pod)]
 
     def give_back(self, pod: Pod) -> None:
-        """Take note that a pod has started in the place of one that went."""
+        """Record that a replacement for an evicted pod has started."""
         for each in self.of(pod):
             self._changed(each, 1)
 

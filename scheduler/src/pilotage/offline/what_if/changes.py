@@ -1,4 +1,4 @@
-"""The changes of a request, each done in the world as it would come about in a cluster."""
+"""The changes of a request, made in a copy of the cluster."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -34,14 +34,14 @@ from pilotage.offline.what_if.request import (
 
 @dataclass
 class Changes:
-    """Does changes; WrongRequest if one is about what is not there."""
+    """Makes changes; WrongRequest if one refers to something that does not exist."""
 
     simulation: Simulation
     departures: Departures
     assumptions: list[str] = field(default_factory=list)
 
     def apply(self, change: Change) -> Iterator[None]:
-        """Do one change, which is not about new pods or profiles, step by step."""
+        """Make one change, other than new pods and profiles, step by step."""
         name, what = change.named
         done: dict[str, Callable[[Any], Iterator[None]]] = {
             "addNodes": self._add_nodes,

@@ -16,17 +16,17 @@ from pilotage.offline.simulation import Simulation
 from pilotage.offline.what_if.budgets import Budgets
 from pilotage.offline.what_if.owners import is_made_again, is_of_its_node
 
-AGAIN = "/again"  # ends the uid of a pod that was made anew
+AGAIN = "/again"  # ends the uid of a replacement
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A pod that goes, or is to go and may not."""
+    """A pod that is evicted, or should be and may not."""
 
     pod: Pod
     by: str  # drain n3, or the pod that takes its place
     budgets: tuple[str, ...] = ()  # that it counts for, each as namespace/name
-    overdrawn: str = ""  # the one that had no room for that
+    overdrawn: str = ""  # the one that did not allow it
     for_a_pod: bool = False  # that takes its place
 
 
@@ -38,27 +38,27 @@ class Departures:
     budgets: Budgets
     gone: list[Departure] = field(default_factory=list)
     blocked: list[Departure] = field(default_factory=list)
-    lost: list[Departure] = field(default_factory=list)  # nobody makes them anew
-    moved: dict[str, Departure] = field(default_factory=dict)  # that are to find another place, by namespace/name
-    displaced: dict[str, Departure] = field(default_factory=dict)  # that go for others, by namespace/name
+    lost: list[Departure] = field(default_factory=list)  # no controller replaces them
+    moved: dict[str, Departure] = field(default_factory=dict)  # that need another node, by namespace/name
+    displaced: dict[str, Departure] = field(default_factory=dict)  # that make room for others, by namespace/name
     _for_whom: dict[str, Pod] = field(default_factory=dict)  # the preemptor, by its victim's namespace/name
     _coming: list[Pod] = field(default_factory=list)
-    _replaced: set[str] = field(default_factory=set)  # whose budgets have their room back
+    _replaced: set[str] = field(default_factory=set)  # whose budgets were credited again
 
     def __post_init__(self) -> None:
-        """Hear of evictions."""
+        """Listen for evictions."""
         self.simulation.on_evicting.connect(self._chosen)
         self.simulation.on_evicted.connect(self._evicted)
 
     def forget(self) -> None:
-        """Begin anew: what went so far would have gone anyway."""
+        """Start over: the evictions so far would have happened anyway."""
         for each in (self.gone, self.blocked, self.lost):
             each.clear()
         self.moved.clear()
         self.displaced.clear()
 
     def ask_to_go(self, pod: Pod, by: str) -> None:
-        """Let a pod go if its budgets allow that; else it is blocked until they do."""
+        """Evict a pod if its budgets allow it; otherwise it is blocked until they do."""
         if is_of_its_node(pod):
             self.simulation.pods.deleted(pod)
         elif refusing := self.budgets.refusing(pod):
@@ -67,7 +67,7 @@ class Departures:
             self._go(pod, by, tuple(self.budgets.charge(pod)))
 
     def must_go(self, pod: Pod, by: str) -> None:
-        """Let a pod go whatever its budgets say: its node is gone, or it does not tolerate it any more."""
+        """Evict a pod regardless of its budgets: its node is gone, or it no longer tolerates the node."""
         if is_of_its_node(pod):
             self.simulation.pods.deleted(pod)
         else:
@@ -75,18 +75,18 @@ class Departures:
 
     @property
     def lost_by_changes(self) -> list[Departure]:
-        """Return the lost pods that went for no other pod."""
+        """Return the lost pods that did not make room for another pod."""
         return [each for each in self.lost if not each.for_a_pod]
 
     def bring_back(self) -> bool:
-        """Let those wait again that are made anew; False if there are none."""
+        """Let the replacements of evicted pods wait; False if there are none."""
         coming, self._coming = self._coming, []
         for pod in coming:
             self.simulation.add(pod)
         return bool(coming)
 
     def try_blocked(self) -> bool:
-        """Let those go for whom there is room by now, since others of their budgets have started; False if none is."""
+        """Evict blocked pods whose budgets allow it now that replacements have started; False if there are none."""
         self._return_room()
         waiting, self.blocked = self.blocked, []
         for each in waiting:
@@ -130,7 +130,7 @@ class Departures:
 
 
 def _made_anew(pod: Pod) -> Pod:
-    """Return a pod as its controller makes the next one; it keeps its name here, by which people know it."""
+    """Return the replacement that a pod's controller creates; here it keeps the name by which users know it."""
     metadata = msgspec.structs.replace(pod.metadata, uid=pod.uid + AGAIN, deletion_timestamp=None)
     spec = msgspec.structs.replace(pod.spec, node_name="")
     return Pod(PodObject(metadata, spec, PodStatus()))

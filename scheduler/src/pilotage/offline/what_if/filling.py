@@ -1,4 +1,4 @@
-"""How many copies fit: one after the other is placed until one is not, and nobody is evicted for them."""
+"""How many copies fit: they are placed one after the other until one does not fit, without evictions."""
 
 from collections import Counter
 from collections.abc import Generator, Sequence
@@ -17,7 +17,7 @@ MOST_NODES = 200  # that are listed
 def filled(
     name: str, play: Play, changes: Sequence[Change], new: Sequence[Change], most: int
 ) -> Generator[None, None, Fill]:
-    """Place as many copies as fit after some changes, and tell what stops the next one."""
+    """Place as many copies as fit after some changes, and return what stops the next one."""
     yield from play.begin()
     for change in changes:
         yield from play.change(change)
@@ -41,7 +41,7 @@ class _Filling:
         self.nodes: Counter[str] = Counter()
 
     def until_one_waits(self) -> Generator[None, None, Result | None]:
-        """Return the pod that finds no place; None if there are as many as anybody may ask about."""
+        """Return the first pod that does not fit; None at the limit of copies."""
         kinds = sum(len(each.new.kinds) for each, _ in self._added)
         batch = 1
         while True:

@@ -1,4 +1,4 @@
-"""Nodes that do not exist yet: like one that does, or by what they would have."""
+"""Nodes that do not exist yet: like an existing one, or from a template."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from pilotage.offline.what_if.request import AddNodes, NodeTemplate, TaintEntry,
 
 HOSTNAME = "kubernetes.io/hostname"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-OF_THE_MOMENT = "node.kubernetes.io/"  # taints that say how a node is doing, which a new one does well
+OF_THE_MOMENT = "node.kubernetes.io/"  # taints that report a node's condition; a new node is healthy
 USUAL_PODS = 110
 
 
 @dataclass(frozen=True)
 class NewNode:
-    """A node with the pods that every such node has, and what is known of it besides."""
+    """A node with the pods that every such node runs, and other objects about it."""
 
     node: Node
     pods: tuple[Pod, ...] = ()
@@ -35,7 +35,7 @@ class NewNode:
 
 @dataclass(frozen=True)
 class Kin:
-    """What a new node is made after."""
+    """The model of a new node."""
 
     name: str
     node: NodeObject
@@ -45,7 +45,7 @@ class Kin:
 
 
 def like(info: NodeInfo, csi_node: CSINode | None) -> Kin:
-    """Return what makes nodes like one that is there, when nothing runs on it but what its kind always has."""
+    """Return the model of nodes like an existing one, on which only DaemonSet pods run."""
     node = info.node
     taints = tuple(taint for taint in node.taints if not taint.key.startswith(OF_THE_MOMENT))
     allocatable = {name: _amount(name, amount) for name, amount in node.allocatable.items()}
@@ -59,7 +59,7 @@ def like(info: NodeInfo, csi_node: CSINode | None) -> Kin:
 
 
 def by_template(template: NodeTemplate, nodes: Sequence[NodeInfo]) -> Kin:
-    """Return what makes nodes of a template; what it leaves open is as on nodes of the same kind."""
+    """Return the model of nodes from a template; what it leaves open is taken from nodes of the same kind."""
     kin, assumptions = _same_kind(template, nodes), []
     allocatable: dict[str, Any] = dict(template.allocatable)
     _refuse_wrong({**template.capacity, **allocatable})
@@ -83,7 +83,7 @@ def by_template(template: NodeTemplate, nodes: Sequence[NodeInfo]) -> Kin:
 
 
 def made_after(kin: Kin, count: int, taken: Iterable[str]) -> Iterator[NewNode]:
-    """Yield so many new nodes, whose names nobody has."""
+    """Yield so many new nodes, with names that are not in use."""
     known, number = set(taken), 0
     for _ in range(count):
         number += 1
@@ -101,7 +101,7 @@ def taint_of(entry: TaintEntry) -> Taint:
 
 
 def title_of(asked: AddNodes) -> str:
-    """Return what people call the change: +2 gpu-1."""
+    """Return the change as a title: +2 gpu-1."""
     return f"+{asked.count} {asked.like or 'new'}"
 
 
@@ -123,7 +123,7 @@ def _known_of(kin: Kin, name: str) -> tuple[KubeObject, ...]:
 
 
 def _same_kind(template: NodeTemplate, nodes: Sequence[NodeInfo]) -> list[NodeInfo]:
-    """Return the nodes of the same type; without any, those whose capacity is the nearest; all if nothing is known."""
+    """Return the nodes of the same type, or else the one with the most similar capacity."""
     wanted = template.labels.get(INSTANCE_TYPE)
     same = [info for info in nodes if wanted and info.labels.get(INSTANCE_TYPE) == wanted]
     if same or not nodes:
@@ -138,7 +138,7 @@ def _same_kind(template: NodeTemplate, nodes: Sequence[NodeInfo]) -> list[NodeIn
 
 
 def _share(name: str, kin: Sequence[NodeInfo]) -> Fraction:
-    """Return the smallest part of a capacity that nodes of the kind have allocatable."""
+    """Return the smallest share of its capacity that any node of the kind has allocatable."""
     shares = []
     for info in kin:
         capacity = _nanos(info.node.capacity).get(name, 0)

@@ -1,4 +1,4 @@
-"""The pods of a request: each manifest becomes as many pods as its controller would make, copy by copy."""
+"""The pods of a request: each manifest becomes as many pods as its controller would create, copy by copy."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ ELSEWHERE = {"Node": "addNodes", "SchedulerProfile": "useProfile"}  # what chang
 
 @dataclass
 class Kind:
-    """Pods of one owner that are alike, ready to be copied."""
+    """Identical pods of one owner, ready to be copied."""
 
     title: str
     pod: Pod
@@ -41,13 +41,13 @@ class Kind:
 
     @property
     def count(self) -> int:
-        """Return how many pods there are in one copy, where nodes do not count."""
+        """Return how many pods one copy has, not counting pods of which each node gets one."""
         return self.workload.count
 
 
 @dataclass
 class NewPods:
-    """What a list of manifests stands for."""
+    """What a list of manifests contains."""
 
     kinds: list[Kind] = field(default_factory=list)
     objects: list[KubeObject] = field(default_factory=list)  # once, however many copies
@@ -56,13 +56,13 @@ class NewPods:
 
     @property
     def per_copy(self) -> int:
-        """Return how many pods one copy has, where nodes do not count."""
+        """Return how many pods one copy has, not counting pods of which each node gets one."""
         return sum(kind.count for kind in self.kinds)
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A new pod, whose it is, and what comes with it."""
+    """A new pod, its owner, and the objects that come with it."""
 
     pod: Pod
     title: str
@@ -70,7 +70,7 @@ class Arrival:
 
 
 def read_new_pods(manifests: Sequence[Any], there: Iterable[KubeObject], table: KindTable = KNOWN) -> NewPods:
-    """Read manifests as a cluster would take them that has some objects already; WrongRequest tells what is wrong."""
+    """Read manifests as a cluster with these objects would accept them; WrongRequest says what is wrong."""
     problems: list[str] = []
     found, workloads = Found(table), dict[tuple[str, str], Workload]()
     for number, manifest in enumerate(manifests, start=1):
@@ -89,7 +89,7 @@ def read_new_pods(manifests: Sequence[Any], there: Iterable[KubeObject], table: 
 
 def _sorted_out(found: Found, workloads: dict[tuple[str, str], Workload], there: Iterable[KubeObject]) -> NewPods:
     if found.profiles:
-        found.problems.append(f"{found.profiles[0].place}: a SchedulerProfile is no pod; say it by useProfile")
+        found.problems.append(f"{found.profiles[0].place}: a SchedulerProfile is not a pod; use useProfile for it")
     made, new = completed(found, there), NewPods(left_out=found.left_out)
     claims = {each.metadata.name: each for each in made.objects if isinstance(each, PersistentVolumeClaim)}
     for each in made.objects:
@@ -104,7 +104,7 @@ def _sorted_out(found: Found, workloads: dict[tuple[str, str], Workload], there:
         elif not (isinstance(each, PersistentVolumeClaim) and each.metadata.name.startswith(TEMPLATE)):
             new.objects.append(each)
     if not new.kinds:
-        raise WrongRequest("the manifests make no pods; give a Pod, a Deployment, a Job or the like")
+        raise WrongRequest("the manifests contain no pods; give a Pod, a Deployment, a Job or the like")
     return new
 
 
@@ -142,7 +142,7 @@ def _called(manifest: Any) -> str:
 
 
 class Copies:
-    """Makes the pods of one copy after the other."""
+    """Creates the pods of one copy after the other."""
 
     def __init__(self, new: NewPods, is_taken: Callable[[str], bool], nodes: Callable[[], Collection[Node]]) -> None:
         self._new = new
@@ -152,7 +152,7 @@ class Copies:
         self._made = 0
 
     def next(self) -> Iterator[Arrival]:
-        """Yield the pods of one more copy, with what comes with each."""
+        """Yield the pods of one more copy, with the objects that come with each."""
         self._made += 1
         first: tuple[KubeObject, ...] = (
             *(self._new.objects if self._made == 1 else ()),
@@ -191,7 +191,7 @@ class Copies:
         return Arrival(pod, kind.title, claims)
 
     def _number(self, kind: Kind) -> int:
-        """Return the next number of an owner's pods whose name nobody has."""
+        """Return the next number of an owner's pods whose name is not in use."""
         starts_at_0 = any(kind.workload.index_labels)
         while True:
             number = self._numbers[kind.title] + (0 if starts_at_0 else 1)
@@ -200,7 +200,7 @@ class Copies:
                 return number
 
     def _name(self, kind: Kind, number: int) -> str:
-        # A pod that nobody makes keeps its name as long as there is one of it.
+        # A pod without a controller keeps its name if there is only one of it.
         is_alone = kind.pod.metadata.controller is None and number == 1
         return kind.pod.name if is_alone and not self._is_taken(kind.pod.key) else f"{kind.pod.name}-{number}"
 
@@ -253,7 +253,7 @@ def _of_copy(name: str, copy: int) -> str:
 
 
 def check_number(new: NewPods, copies: int, most: int, nodes: int) -> None:
-    """Refuse more pods than anybody should ask about; WrongRequest says what to do."""
+    """Refuse too many pods; WrongRequest says what to do."""
     pods = new.per_copy * copies + sum(nodes for kind in new.kinds if kind.workload.on_every_node)
     if pods > most:
         raise WrongRequest(f"{copies} copies of {new.per_copy} pods: {too_many(pods, most)}")

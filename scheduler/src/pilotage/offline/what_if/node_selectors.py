@@ -1,4 +1,4 @@
-"""Selectors of labels as kubectl takes them: pool=old,disk!=hdd,gpu,!spot,zone in (a,b)."""
+"""Label selectors in the form of kubectl: pool=old,disk!=hdd,gpu,!spot,zone in (a,b)."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _TERM = re.compile(
 
 
 def selector_in(text: str) -> Iterator[LabelSelectorRequirement]:
-    """Yield the conditions of a selector; ValueError if it is none."""
+    """Yield the conditions of a selector; ValueError if it is invalid."""
     end = 0
     while end < len(text):
         found = _TERM.match(text, end)

@@ -1,4 +1,4 @@
-"""What came of a play, in the shape of an answer."""
+"""The outcome of a play, in the form of an answer."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ MOST_REMEDIES = 3  # groups of waiting pods for which remedies are looked for
 
 @dataclass(frozen=True)
 class Fate:
-    """One pod that the question is about, and what became of it."""
+    """One pod that the question is about, and its outcome."""
 
     key: str
     owner: str
@@ -58,7 +58,7 @@ class Group:
     asked: int = 0
     nodes: Counter[str] = field(default_factory=Counter)  # where they go
     reasons: Counter[str] = field(default_factory=Counter)  # why others wait
-    examples: dict[str, str] = field(default_factory=dict)  # a pod for each reason
+    examples: dict[str, str] = field(default_factory=dict)  # one pod for each reason
 
 
 class Told:
@@ -78,7 +78,7 @@ class Told:
         return sum(group.nodes.total() for (owner, _), group in self.groups.items() if owner in new)
 
     def new_owners(self) -> set[str]:
-        """Return whose pods are new."""
+        """Return the owners of new pods."""
         return {kind.title for added in self.play.added for kind in added.new.kinds}
 
     def look(self, pace: Pace) -> Steps:
@@ -120,7 +120,7 @@ class Told:
         )
 
     def remedies(self, pace: Pace) -> Generator[None, None, dict[str, Sequence[Any]]]:
-        """Look for what would place a pod of each group that waits; returns it by pod."""
+        """Look for what would place one pod of each group that waits; returned by pod."""
         found: dict[str, Sequence[Any]] = {}
         for group in self.groups.values():
             for example in group.examples.values():
@@ -195,7 +195,7 @@ class Told:
         return Others(found[:MOST_ROWS], displaced[:MOST_ROWS], len(found), len(displaced))
 
     def _placed_besides(self) -> Iterator[Other | None]:
-        """Yield each pod that waited already and has a node by the changes; None for every other one."""
+        """Yield each pod that waited before and has a node because of the changes; None for every other one."""
         play = self.play
         for key in play.waited:
             result = play.simulation.results.find(key)
@@ -231,7 +231,7 @@ def _of_new_pods(play: Play) -> Iterator[Fate]:
         for key, owner in added.titles.items():
             result = play.simulation.results.find(key)
             if result is None:
-                yield Fate(key, owner, "", "it was not decided")
+                yield Fate(key, owner, "", "no decision was made about it")
             else:
                 yield Fate(key, owner, result.node or "", result.message)
 
@@ -246,4 +246,4 @@ def _of_moved(play: Play) -> Iterator[Fate]:
 
 
 def _nobody_asked(pod: Pod) -> str:
-    return f"the scheduler {pod.scheduler_name} decides about it, which is not asked here"
+    return f"its scheduler is {pod.scheduler_name}, which is not part of this what-if"

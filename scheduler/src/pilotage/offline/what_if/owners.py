@@ -1,4 +1,4 @@
-"""Whose pods they are: the name under which an answer counts them."""
+"""The owners of pods, under whose names an answer counts them."""
 
 from pilotage.model.kubelet_rejection import MIRROR
 from pilotage.model.pod import Pod
@@ -8,7 +8,7 @@ HASH = "what-if"  # of new pods of Deployments
 
 
 def owner_of(pod: Pod) -> str:
-    """Return kind, namespace and name of what makes a pod; the pod itself if nothing does."""
+    """Return kind, namespace and name of a pod's owner; of the pod itself if it has none."""
     owner = pod.metadata.controller
     if owner is None:
         return f"Pod {pod.key}"
@@ -19,11 +19,11 @@ def owner_of(pod: Pod) -> str:
 
 
 def is_of_its_node(pod: Pod) -> bool:
-    """Tell whether a pod ends with its node and waits nowhere: a DaemonSet's, or a mirror of the kubelet's."""
+    """Return whether a pod is tied to its node: a DaemonSet's, or a mirror pod."""
     owner = pod.metadata.controller
     return MIRROR in pod.annotations or (owner is not None and owner.kind in ("DaemonSet", "Node"))
 
 
 def is_made_again(pod: Pod) -> bool:
-    """Tell whether somebody makes a pod anew that is gone."""
+    """Return whether a controller replaces a pod that is gone."""
     return pod.metadata.controller is not None

@@ -1,4 +1,4 @@
-"""Slices: work that others interrupt, each of so little CPU that nobody waits for it."""
+"""Slices: work in portions of so little CPU that nothing else has to wait long."""
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
@@ -15,11 +15,11 @@ def _generator(steps: Iterable[object]) -> Generator[object, None, None]:
 
 
 class OutOfTime(Exception):
-    """It has taken as long as it may."""
+    """The time limit is over."""
 
 
 class Pace:
-    """Ends slices, and the work when its time is over."""
+    """Divides work into slices, and ends it when its time is over."""
 
     def __init__(
         self,
@@ -36,17 +36,17 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Return the CPU that it has taken so far."""
+        """Return the CPU used so far, in seconds."""
         return self.spent + self._cpu() - self._slice
 
     def through(self, steps: Iterable[object]) -> Generator[None, None, None]:
-        """Do steps, and yield whenever a slice is over; OutOfTime once all the time is."""
-        with closing(_generator(steps)) as going:  # what was begun is undone before anybody else looks
+        """Run steps, and yield whenever a slice is over; OutOfTime when the time is over."""
+        with closing(_generator(steps)) as going:  # closed at once, so that nothing is left half done
             for _ in going:
                 yield from self.turn()
 
     def finish(self, steps: Generator[object, None, Value]) -> Generator[None, None, Value]:
-        """Do steps in the same way, and return what comes of them."""
+        """Run steps in the same way, and return their result."""
         with closing(steps):
             while True:
                 try:
@@ -62,7 +62,7 @@ class Pace:
             yield from self.rest()
 
     def rest(self) -> Generator[None, None, None]:
-        """End the slice, before a step that cannot be divided and takes about as long as one."""
+        """End the slice before a step that cannot be divided and takes about as long as a slice."""
         self.spent += self._cpu() - self._slice
         yield
         self._slice = self._cpu()

@@ -1,4 +1,4 @@
-"""One course of events in a world: who waits is decided first, then the changes happen, then the scheduler decides."""
+"""One course of events: waiting pods are decided first, then the changes happen, then the scheduler decides again."""
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,19 +21,19 @@ from pilotage.offline.what_if.world import World
 
 Steps = Generator[None, None, None]
 NEW_PODS = ("add", "addPods")
-INLINE = "what-if"  # the schedulerName of a profile that is given without one
+INLINE = "what-if"  # the schedulerName of a profile without one
 
 
 @dataclass(frozen=True)
 class Deciders:
-    """Which profiles decide instead of those that run."""
+    """The profiles that decide instead of the running ones."""
 
     specs: Mapping[str, Mapping[str, Any]]  # by schedulerName
     of_new_pods: str = ""  # a schedulerName; "": each pod's own
 
 
 def deciders(request: WhatIf) -> Deciders:
-    """Return who decides."""
+    """Return the profiles that decide."""
     specs: dict[str, Mapping[str, Any]] = {}
     name = ""
     if isinstance(request.profile, str):
@@ -60,7 +60,7 @@ class Added:
 
     new: NewPods
     copies: int
-    titles: dict[str, str] = field(default_factory=dict)  # of those that are there, by namespace/name
+    titles: dict[str, str] = field(default_factory=dict)  # of the owners of those created so far, by namespace/name
 
 
 class Play:
@@ -81,14 +81,14 @@ class Play:
     # ------------------------------------------------------------------------------------------------- the course
 
     def go(self, changes: Iterable[Change]) -> Steps:
-        """Let all of it happen."""
+        """Play everything."""
         yield from self.begin()
         for change in changes:
             yield from self.change(change)
         yield from self.settle()
 
     def begin(self) -> Steps:
-        """Decide about those who wait, as the scheduler does anyway."""
+        """Decide about the pods that wait already, as the scheduler would anyway."""
         if self.request.asks("others"):
             for pod in self.world.moment.waiting:
                 self.simulation.add(pod)
@@ -100,7 +100,7 @@ class Play:
         self.use_before = yield from self._pace.finish(use_of(self.simulation.cache))
 
     def change(self, change: Change) -> Steps:
-        """Do one change; new pods wait then."""
+        """Make one change; new pods wait afterwards."""
         if change.add is not None or change.add_pods is not None:
             added = self.read(change)
             copies = self.copies_of(added)
@@ -113,7 +113,7 @@ class Play:
             yield from self._pace.through(self.changes.apply(change))
 
     def settle(self) -> Steps:
-        """Let the scheduler decide until nothing more happens; who has lost a place is made anew and waits, too."""
+        """Let the scheduler decide until nothing more happens; replacements of evicted pods wait, too."""
         while True:
             yield from self._pace.rest()  # the first pod of a class is decided by all plugins about all nodes
             yield from self._pace.through(self.simulation.steps())
@@ -123,7 +123,7 @@ class Play:
     # ------------------------------------------------------------------------------------------------------- pods
 
     def read(self, change: Change) -> Added:
-        """Read the pods of a change; WrongRequest if nobody can decide about them."""
+        """Read the pods of a change; WrongRequest if no profile serves them."""
         manifests, copies = _asked(change)
         new = read_new_pods(manifests, self.world.classes.values(), self.world.scheduling.kinds)
         for kind in new.kinds:
@@ -141,7 +141,7 @@ class Play:
         return Copies(added.new, self._is_taken, lambda: [info.node for info in infos])
 
     def arrive(self, added: Added, arrival: Arrival) -> None:
-        """Let a new pod appear, with what comes with it."""
+        """Create a new pod, with the objects that come with it."""
         for each in arrival.objects:
             self.simulation.objects.added(each)
         self._taken.add(arrival.pod.key)
@@ -152,7 +152,7 @@ class Play:
         return key in self._taken or key in self.world.keys
 
     def results(self) -> dict[str, Result]:
-        """Return what became of every pod so far, by namespace/name."""
+        """Return the results of all pods so far, by namespace/name."""
         return {f"{result.namespace}/{result.name}": result for result in self.simulation.results}
 
     def _must_be_served(self, pod: Pod, title: str) -> None:
@@ -160,7 +160,7 @@ class Play:
         if pod.scheduler_name not in served:
             near = did_you_mean(pod.scheduler_name, served)
             text = f"{title}: no profile has its schedulerName {pod.scheduler_name} (there are {', '.join(served)})"
-            raise WrongRequest(f"{text}; {near or 'name a profile that decides, by profile'}")
+            raise WrongRequest(f"{text}; {near or 'choose one with the field profile'}")
 
 
 def _asked(change: Change) -> tuple[list[dict[str, Any]], int]:
@@ -189,5 +189,5 @@ def _for_scheduler(pod: Pod, name: str) -> Pod:
 
 
 def adds_pods(change: Change) -> bool:
-    """Tell whether a change is about new pods."""
+    """Return whether a change adds pods."""
     return isinstance(change.named[1], Add | AddPods)

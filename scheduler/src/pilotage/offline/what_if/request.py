@@ -1,4 +1,4 @@
-"""What somebody asks: the one schema of files, flags and HTTP; unknown fields are refused."""
+"""The request: one schema for files, flags and HTTP; unknown fields are refused."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, Literal
@@ -35,14 +35,14 @@ class WrongRequest(Exception):
 
 
 class Add(Section):
-    """Manifests of new pods, or of what makes them; copies of all of them."""
+    """Manifests of new pods or their controllers, and how many copies of them."""
 
     manifests: list[dict[str, Any]] = Field(min_length=1)
     copies: Copies = 1
 
 
 class AddPods(Section):
-    """New pods by what they ask for."""
+    """New pods without a manifest."""
 
     requests: Amounts = Field(default_factory=dict)
     limits: Amounts = Field(default_factory=dict)
@@ -65,7 +65,7 @@ class TaintEntry(Section):
 
 
 class NodeTemplate(Section):
-    """A node that the cluster may not have yet."""
+    """A kind of node that the cluster may not have yet."""
 
     labels: Labels = Field(default_factory=dict)
     taints: list[TaintEntry] = Field(default_factory=list)
@@ -74,7 +74,7 @@ class NodeTemplate(Section):
 
 
 class AddNodes(Section):
-    """New nodes: like one that is there, or by a template."""
+    """New nodes: like an existing one, or from a template."""
 
     like: Name = ""
     template: NodeTemplate | None = None
@@ -89,20 +89,20 @@ class SomeNodes(Section):
 
 
 class Label(SomeNodes):
-    """Labels that nodes get; null takes one away."""
+    """Labels for nodes; null removes one."""
 
     labels: dict[StrictStr, StrictStr | None]
 
 
 class Taint(SomeNodes):
-    """Taints that nodes get, and keys of taints that they lose."""
+    """Taints for nodes, and keys of taints to remove."""
 
     taints: list[TaintEntry] = Field(default_factory=list)
     remove: list[StrictStr] = Field(default_factory=list)
 
 
 class Evict(Section):
-    """Pods that go, as namespace/name, and wait again if somebody makes them anew."""
+    """Pods to evict, as namespace/name; they wait again if a controller replaces them."""
 
     pods: list[StrictStr] = Field(min_length=1)
 
@@ -117,14 +117,14 @@ class Quota(Section):
 
 
 class UseProfile(Section):
-    """The profile that decides about new pods; with a spec, a profile of that name as it would be."""
+    """The profile that decides about new pods; with a spec, that profile as it would be."""
 
     name: Name
     spec: dict[str, Any] | None = None
 
 
 class Change(Section):
-    """One change; exactly one field is there."""
+    """One change; exactly one field is set."""
 
     add: Add | None = None
     add_pods: AddPods | None = None
@@ -140,11 +140,11 @@ class Change(Section):
 
     @property
     def named(self) -> tuple[str, Section]:
-        """Return the field that is there, by the file's name."""
+        """Return the field that is set, with its name in files."""
         return next((field, value) for field, value in self.given())
 
     def given(self) -> Iterator[tuple[str, Section]]:
-        """Yield all fields that are there."""
+        """Yield all fields that are set."""
         for name, field in type(self).model_fields.items():
             if (value := getattr(self, name)) is not None:
                 yield str(field.alias), value
@@ -168,12 +168,12 @@ class WhatIf(Section):
     limits: Limits = Field(default_factory=Limits)
 
     def asks(self, wanted: Ask) -> bool:
-        """Tell whether somebody wants to know this."""
+        """Return whether the request asks for this."""
         return wanted in self.ask
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What somebody must be allowed to look at to get an answer."""
+    """The rights that a user needs to get an answer."""
 
     nodes: bool  # list nodes
     profiles: bool  # get schedulerprofiles
@@ -181,14 +181,14 @@ class Needs(msgspec.Struct, frozen=True):
 
 
 def read_body(body: bytes) -> WhatIf:
-    """Read a request as it comes over HTTP; WrongRequest says what is wrong with it."""
+    """Read the body of an HTTP request; WrongRequest says what is wrong with it."""
     if len(body) > LARGEST_BODY:
-        size = f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read"
+        size = f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are allowed"
         raise WrongRequest(f"{size}; leave out manifests that are not about pods")
     try:
         return read(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise WrongRequest(f"the request is no JSON: {error}") from None
+        raise WrongRequest(f"the request is not JSON: {error}") from None
 
 
 def read(given: Any) -> WhatIf:
@@ -207,7 +207,7 @@ def read(given: Any) -> WhatIf:
 
 
 def _is_too_deep(given: Any) -> bool:
-    """Tell whether data is nested as no manifest is, level by level: whoever went down into it might not come back."""
+    """Return whether data is nested deeper than any manifest; level by level, because recursion could overflow."""
     level = [given]
     for _ in range(DEEPEST):
         level = [inner for each in level for inner in _inside(each)]
@@ -244,7 +244,7 @@ def _named_in(value: Any) -> Iterator[str]:
 
 
 def needs(request: WhatIf) -> Needs:
-    """Return what somebody must be allowed to look at before this is answered."""
+    """Return the rights that a user needs for this request."""
     changes = [name for change in request.changes for name, _ in change.given()]
     of_nodes = {"addNodes", "drain", "removeNodes", "cordon", "label", "taint"}
     named = request.profile is not None or "useProfile" in changes
@@ -268,7 +268,7 @@ def _problems(request: WhatIf) -> Iterator[str]:
     for place, change in enumerate(request.changes):
         at, given = f"changes[{place}]", [name for name, _ in change.given()]
         if len(given) != 1:
-            several = f"write {' and '.join(given)} as changes of their own" if given else "name one, such as addNodes"
+            several = f"write {' and '.join(given)} as separate changes" if given else "name one, such as addNodes"
             yield f"{at}: a change has exactly one field; {several}"
             continue
         yield from _about(at, change)
@@ -299,5 +299,5 @@ def _about_copies(request: WhatIf) -> Iterator[str]:
 
 
 def too_many(pods: int, most: int) -> str:
-    """Return what to say to somebody who asks about too many pods."""
-    return f"{pods} are more than {most}; ask for fewer, or by `fill` (`pilotage capacity`) for how many fit"
+    """Return the message for a request about too many pods."""
+    return f"{pods} are more than {most}; ask for fewer, or use `fill` (`pilotage capacity`) to find out how many fit"

@@ -1,4 +1,4 @@
-"""Answers a what-if: plays it once as things are and once with all changes, in slices, and tells the difference."""
+"""Answers a what-if: plays it in slices, once without and once with the changes, and compares the two."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import UTC, datetime
@@ -28,13 +28,13 @@ NOW, ALL = "now", "all"
 def run(
     request: WhatIf, world: World, *, source: str = "", revision: int = 0, clock: Callable[[], float] = monotonic
 ) -> Generator[None, None, WhatIfAnswer]:
-    """Answer a question in a world, slice by slice; WrongRequest if it is about what is not there."""
+    """Answer a question in a copy of the cluster, slice by slice; WrongRequest if it refers to something missing."""
     pace = Pace(request.limits.seconds, clock=clock)
     try:
         answer = yield from _Question(request, world, pace).answer()
     except OutOfTime:
-        text = f"The time of {request.limits.seconds:g} s was over before all pods were decided; ask about fewer, "
-        answer = WhatIfAnswer(summary=f"{text}or with a higher limits.seconds.")
+        text = f"The time limit of {request.limits.seconds:g} s was reached before all pods were decided"
+        answer = WhatIfAnswer(summary=f"{text}; ask about fewer, or set a higher limits.seconds.")
     at = datetime.fromtimestamp(world.moment.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return msgspec.structs.replace(
         answer,
@@ -47,7 +47,7 @@ def run(
 
 
 def exhaust(steps: Generator[None, None, Value]) -> Value:
-    """Do all slices at once; returns what comes of them."""
+    """Run all slices at once, and return the result."""
     while True:
         try:
             next(steps)
@@ -57,7 +57,7 @@ def exhaust(steps: Generator[None, None, Value]) -> Value:
 
 
 class _Question:
-    """A request, the world for it, and how long it may take."""
+    """A request, the copy of the cluster for it, and its time limit."""
 
     def __init__(self, request: WhatIf, world: World, pace: Pace) -> None:
         self._request, self._world, self._pace = request, world, pace
@@ -68,10 +68,10 @@ class _Question:
     def answer(self) -> Generator[None, None, WhatIfAnswer]:
         """Answer, step by step."""
         if self._request.asks("fill") and not self._new:
-            raise WrongRequest("fill: say which pods, by add or addPods")
+            raise WrongRequest("fill: name pods with add or addPods")
         now: Told | None = None
         if self._new and self._others and self._request.asks("placements"):
-            now = yield from self._as_things_are()  # 1. as things are
+            now = yield from self._as_things_are()  # 1. without the changes
         answer, told = yield from self._with_changes(now)  # 2. with all changes
         if self._request.asks("fill"):  # 3. how many more
             capacity = yield from self._capacity()
@@ -112,7 +112,7 @@ class _Question:
         return Play(self._world, simulation, self._request, self._pace)
 
     def _capacity(self) -> Generator[None, None, list[Fill]]:
-        """Return how many copies fit now, with each change alone, and with all of them; the last counts."""
+        """Return how many copies fit now, with each change alone, and with all of them, which is the last."""
         found = []
         for name, changes in self._variants():
             play = yield from self._begun(evicting=False)
@@ -131,7 +131,7 @@ class _Question:
 
 
 def title(change: Change) -> str:
-    """Return a change in a few words, as the head of a column: +2 gpu-1."""
+    """Return a change as the title of a column: +2 gpu-1."""
     name, what = change.named
     if change.add_nodes is not None:
         return title_of(change.add_nodes)

@@ -1,4 +1,4 @@
-"""The sentences of an answer: what would happen, and what was assumed on the way."""
+"""The sentences of an answer: what would happen, and what was assumed."""
 
 from collections.abc import Iterator
 
@@ -25,11 +25,11 @@ def _sentences(answer: WhatIfAnswer, now: int | None, play: Play) -> Iterator[st
         yield f"{counted(len(departures.blocked), 'pod')} cannot be evicted: a disruption budget allows no more"
     if departures.lost:
         number = len(departures.lost)
-        yield f"{counted(number, 'pod')} would be lost: no controller makes {'it' if number == 1 else 'them'} anew"
+        yield f"{counted(number, 'pod')} would be lost: no controller replaces {'it' if number == 1 else 'them'}"
     if play.request.asks("evictions") and answer.fill is None:
         yield from _evicted(play)
     if answer.others is not None and (number := answer.others.placed_count):
-        yield f"{counted(number, 'pod')} that {'waits' if number == 1 else 'wait'} already would start, too"
+        yield f"{counted(number, 'pod')} already waiting would start, too"
 
 
 def _filled(answer: WhatIfAnswer) -> str:
@@ -49,19 +49,19 @@ def _evicted(play: Play) -> Iterator[str]:
 
 
 def assumptions(play: Play) -> Iterator[str]:
-    """Yield what was taken for granted."""
-    yield "no other pod starts or ends meanwhile, and new nodes are ready at once"
+    """Yield the assumptions."""
+    yield "no other pod starts or ends in the meantime, and new nodes are ready at once"
     yield from play.changes.assumptions
     if play.departures.gone:
-        yield "a controller makes a pod anew that loses its place; a pod of its budget may go once that one has a node"
+        yield "controllers replace evicted pods; a budget allows the next eviction once the replacement has a node"
     if not play.request.asks("others"):
-        yield "pods that wait already are left out"
+        yield "pods that are already waiting are left out"
     if play.world.scheduling.has_extenders:
         yield "extenders are not asked"
     if play.simulation.unserved:
         yield f"pods of other schedulers are left out: {len(play.simulation.unserved)}"
     for added in play.added:
         if added.new.left_out:
-            yield f"objects of other kinds play no part: {listed(added.new.left_out)}"
+            yield f"objects of other kinds are ignored: {listed(added.new.left_out)}"
         if any(kind.claims for kind in added.new.kinds):
-            yield "claims of new pods are made as their templates say"
+            yield "claims of new pods are created from their templates"

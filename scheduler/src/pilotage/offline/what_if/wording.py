@@ -1,4 +1,4 @@
-"""The short words of an answer: what stops a pod, and where pods go."""
+"""The short texts of an answer: what stops a pod, and where pods go."""
 
 import re
 from collections import Counter
@@ -10,12 +10,12 @@ LACK = "Insufficient "
 FULL = "Too many pods"
 LONGEST = 90
 FEW = 3
-MOST_SORTED = 200  # names, which are looked through for a range of numbers
+MOST_SORTED = 200  # names that are searched for a range of numbers
 NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
 def stopped_by(message: str) -> str:
-    """Return what keeps a pod from its place, in a few words: of resources the one that most nodes lack."""
+    """Return what stops a pod, in a few words; of resources, the one that most nodes lack."""
     found = NODES_REASON.search(message)
     if found is None:
         first = message.partition(". ")[0].removesuffix(".")

@@ -1,4 +1,4 @@
-"""What controllers make of a manifest: a pod that all of its pods are like, how many, and what is around them."""
+"""What controllers create from a manifest: how many pods, from which template, and other objects."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from pilotage.offline.what_if.owners import HASH, TEMPLATE_HASH
 
 Manifest = dict[str, Any]
 
-# What a DaemonSet's pods put up with whatever they say: they are to run where others are kept away.
+# The tolerations that the DaemonSet controller adds: its pods run where others may not.
 EVERYWHERE = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -28,7 +28,7 @@ OF_A_SERVER = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "
 
 
 class Unusable(Exception):
-    """A manifest of which no pods can be made; says where and why."""
+    """A manifest that cannot be turned into pods; says where and why."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -36,25 +36,25 @@ class Unusable(Exception):
 
 @dataclass
 class Workload:
-    """One owner, and the pods that it makes."""
+    """One owner, and the pods that it creates."""
 
     title: str  # Deployment shop/web
-    pod: Manifest  # that all are like
+    pod: Manifest  # the template of all
     count: int = 1
-    others: list[Manifest] = field(default_factory=list)  # that plugins look at
+    others: list[Manifest] = field(default_factory=list)  # other objects that plugins read
     index_labels: tuple[str, str] = ("", "")  # for the name and for the number of each pod
     claims: list[Manifest] = field(default_factory=list)  # templates, of which each pod has its own
     on_every_node: bool = False
 
 
 def workload_of(manifest: Manifest) -> Workload | None:
-    """Return what a manifest makes; None for one that makes no pods."""
+    """Return what is created from a manifest; None if it creates no pods."""
     make = _MAKERS.get((_group(manifest), str(manifest.get("kind"))))
     return None if make is None else make(manifest)
 
 
 def _pod(manifest: Manifest) -> Workload:
-    """Return a pod as somebody would create it, also if it was copied from a cluster."""
+    """Return a pod as it would be created, even if the manifest was copied from a cluster."""
     pod = deepcopy(manifest)
     metadata, spec = _map(pod, "metadata"), _map(pod, "spec")
     for field_ in OF_A_SERVER:
@@ -190,5 +190,5 @@ _MAKERS: dict[tuple[str, str], Callable[[Manifest], Workload]] = {
 
 
 def titles() -> Iterator[str]:
-    """Yield the kinds that make pods."""
+    """Yield the kinds that create pods."""
     yield from dict.fromkeys(kind for _, kind in _MAKERS)

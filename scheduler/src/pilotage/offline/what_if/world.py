@@ -1,4 +1,4 @@
-"""A second world: a copy of a cluster in which anything may happen, made in steps and put back after each question.
+"""A copy of a cluster in which anything may happen, made in steps and restored after each question.
 
 What it is made of is taken at one moment, as lists of objects that nobody changes; so the cluster that runs may go on
 while the copy is filled, and nothing that happens in the copy is seen there.
@@ -22,18 +22,18 @@ from pilotage.offline.admission import SYSTEM_CLASSES
 from pilotage.offline.simulation import Simulation
 from pilotage.queue.scheduling_queue import SchedulingQueue
 
-# What a copy takes besides the objects, which it shares: an estimate, on the high side.
+# The memory of a copy, besides the objects, which it shares: a conservative estimate.
 BYTES_OF_A_NODE, BYTES_OF_A_POD = 4096, 1024
 MOST_BYTES = 256 << 20
 
 
 class TooLarge(Exception):
-    """A cluster of which no copy is made here; the text says what to do."""
+    """The cluster is too large for a copy; the text says what to do."""
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """An object that is there and cannot be understood."""
+    """An object that cannot be decoded."""
 
     kind: type[KubeObject]
     namespace: str
@@ -47,24 +47,24 @@ class Moment:
 
     nodes: Sequence[Node]
     placed: Sequence[Pod]
-    waiting: Sequence[Pod]  # in the order in which they came
+    waiting: Sequence[Pod]  # the oldest first
     objects: Sequence[KubeObject] = ()
     troubles: Sequence[Trouble] = ()
-    beliefs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # what is taken by nobody whom we see
+    beliefs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # what is used by pods that are not visible
     at: float = field(default_factory=time)
 
     @property
     def size(self) -> int:
-        """Return about how many bytes a copy takes."""
+        """Return about how many bytes a copy needs."""
         return len(self.nodes) * BYTES_OF_A_NODE + (len(self.placed) + len(self.waiting)) * BYTES_OF_A_POD
 
 
 def moment_of(
     cache: ClusterCache, queue: SchedulingQueue, as_reserved: Callable[[KubeObject], KubeObject] = lambda found: found
 ) -> Moment:
-    """Take down a running cluster; TooLarge if a copy would take too much memory.
+    """Record the state of a running cluster; TooLarge if a copy would need too much memory.
 
-    Pods under way take their capacity: those with a node that is not bound yet are among the placed ones, objects that
+    Pods in flight use their capacity: those with a node that are not bound yet are among the placed ones, objects that
     they reserve are as they will be, and pods that are being decided come first among the waiting ones.
     """
     waiting = sorted(((queued.timestamp, place, queued.pod) for place, queued in enumerate(queue)), key=_by_age)
@@ -90,7 +90,7 @@ def _objects(store: ObjectStore) -> Iterator[KubeObject]:
 
 
 def moment_in(found: Iterable[Pod | Node | KubeObject]) -> Moment:
-    """Take down a cluster of objects."""
+    """Record the state of a cluster given by its objects."""
     nodes: list[Node] = []
     placed: list[Pod] = []
     waiting: list[Pod] = []
@@ -111,9 +111,9 @@ def _by_age(waiting: tuple[float, int, Pod]) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Scheduling:
-    """Who decides in a world: profiles made anew for each play, so that nothing of those that run is touched."""
+    """What decides in a copy: new instances of the profiles for each play, so that the running ones are not touched."""
 
-    # Gets the cluster, specs of SchedulerProfiles by schedulerName, and whether others may be evicted.
+    # Gets the cluster, specs of SchedulerProfiles by schedulerName, and whether evictions are allowed.
     simulation: Callable[[ClusterCache, Mapping[str, Mapping[str, Any]], bool], Simulation]
     kinds: KindTable = KNOWN
     has_extenders: bool = False
@@ -121,7 +121,7 @@ class Scheduling:
 
 
 class World:
-    """A copy of a cluster, and who decides there."""
+    """A copy of a cluster, and what decides there."""
 
     def __init__(self, moment: Moment, scheduling: Scheduling) -> None:
         self.moment, self.scheduling = moment, scheduling
@@ -133,7 +133,7 @@ class World:
         self._is_filled = False
 
     def steps(self) -> Iterator[None]:
-        """Bring the copy to how the cluster was, from nothing or from whatever happened here."""
+        """Fill the copy, or restore the cluster's state after a question."""
         yield from self._put_back() if self._is_filled else self._fill()
         self._is_filled = True
 
@@ -162,7 +162,7 @@ class World:
             yield
 
     def _note(self, pod: Pod) -> None:
-        """Take note of a pod's name, and of its class: who runs a scheduler alone does not read priority classes."""
+        """Record a pod's name and its priority class: a scheduler does not read the classes themselves."""
         self.keys.add(pod.key)
         name = pod.spec.priority_class_name
         if name and name not in SYSTEM_CLASSES and f"{PriorityClass.__name__}/{name}" not in self.classes:
