@@ -60,7 +60,7 @@ HOST = Remedy(
 QUOTED = Remedy(
     code="satisfyPlugin",
     actor="admin",
-    words="change whatever makes {plugin} say: {reason}",
+    words="resolve what {plugin} reports: {reason}",
     values={"plugin": "Rack", "reason": "rack of n7 is full"},
     nodes=1,
     example="n7",
@@ -86,7 +86,7 @@ def test_who_sees_all_sees_the_same() -> None:
         (LABEL, "label a node with disk=ssd: fits on 1 node"),
         (REQUEST, "ask for cpu 3 instead of 3.5: fits on 2 nodes"),
         (HOST, "ask for kubernetes.io/hostname=a node instead of n77: fits on 1 node"),
-        (QUOTED, "change whatever makes Rack say: rack of ...: fits on 1 node"),
+        (QUOTED, "resolve what Rack reports: rack of ...: fits on 1 node"),
         (QUOTA, None),
         (BOTH, "label a node with disk=ssd, and ask for cpu 3 instead of 3.5: fits on 2 nodes"),
     ],

@@ -22,7 +22,7 @@ from pilotage.scheduling.remedies import Gate, Remedies, Siblings
 
 __all__ = ["KEPT_FOR", "WhatIfs"]
 
-SECONDS = 10.0  # in which the remedies for a gang are to be found
+SECONDS = 10.0  # the time limit of a search for a gang
 
 
 class WhatIfs:
@@ -104,7 +104,7 @@ def _remedies(world: World, pod: Pod, gang: Siblings, gate: Gate | None) -> Gene
         own = {each.uid for each in gang.pods()}
         for each in world.moment.waiting:
             if each.nominated_node and each.uid not in own:
-                simulation.add(each)  # others must leave it the room
+                simulation.add(each)  # its nominated node is reserved for it
             yield from pace.turn()
         return (yield from pace.finish(simulation.search(pod, replace(gang, plugin=engine.gangs), gate)))
     finally:

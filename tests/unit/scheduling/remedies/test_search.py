@@ -119,7 +119,7 @@ def texts(*plugins: Any) -> list[str]:
 
 def test_a_plugin_that_offers_nothing_is_quoted() -> None:
     assert texts(NodeResourcesFit(), Silent()) == [
-        "change whatever makes Silent say: not today: fits on 2 nodes, such as n1"
+        "resolve what Silent reports: not today: fits on 2 nodes, such as n1"
     ]
 
 
@@ -131,7 +131,7 @@ def test_what_a_plugin_of_somebody_else_offers_is_tried_first() -> None:
 
 def test_a_plugin_that_fails_offers_nothing(caplog: pytest.LogCaptureFixture) -> None:
     assert texts(Rack(offered=RuntimeError("oh"))) == [
-        "change whatever makes Rack say: the rack is full: fits on 2 nodes, such as n1"
+        "resolve what Rack reports: the rack is full: fits on 2 nodes, such as n1"
     ]
     assert "Rack failed in remedies" in caplog.text
 

@@ -23,7 +23,7 @@ def played() -> Simulation:
     ("node", "text"),
     [
         ("n1", "n1 loses to n2 by 50: NodeResourcesFit -50"),
-        ("n2", "n2 is the best there is"),
+        ("n2", "n2 is the best node"),
         ("n3", "n3 is rejected by NodeResourcesFit: Insufficient cpu (wants 2, 1 of 1 free)"),
         ("n4", "there is no node n4"),
     ],
@@ -38,6 +38,6 @@ def test_of_a_pod_that_has_a_node_and_counts_as_if_it_had_none() -> None:
     web = make_pod("web", cpu="2", memory="8Gi", node="n1")
     simulated.add(web)
     found = simulated.why_not(web, "n2")
-    assert found.text == "n2 is better than n1 by now, by 50: NodeResourcesFit +50"
+    assert found.text == "n2 is now better than n1 by 50: NodeResourcesFit +50"
     assert (found.other, found.behind, dict(found.by_plugin)) == ("n1", -50, {"NodeResourcesFit": 50})
     assert simulated.why_not(web, "n1").text == "it is on n1"

@@ -1,4 +1,4 @@
-"""Selectors of labels as kubectl takes them: pool=old,disk!=hdd,gpu,!spot,zone in (a,b)."""
+"""Label selectors in the form of kubectl: pool=old,disk!=hdd,gpu,!spot,zone in (a,b)."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The smallest changes that would place a waiting pod; each is tried before it is shown, or says why it cannot be."""
+"""The smallest changes that would place a waiting pod; each was tried, or says why it could not be."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def search(
     *,
     is_copy: bool = False,
 ) -> Generator[None, None, Remedies]:
-    """Look for what would place a pod, or its whole gang; others may have a turn at each yield.
+    """Look for what would place a pod, or its whole gang; other work may run at each yield.
 
     While a step runs, nothing else may be decided. Between two steps the cluster is as it was, so that the search can
     run beside a scheduler. In a copy of a cluster it is not: pods of a gang hold places there.

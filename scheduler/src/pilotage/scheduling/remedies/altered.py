@@ -1,10 +1,11 @@
 """The cluster as it would be with a remedy, for as long as one question takes.
 
-The change is made in the cache itself, so that the answer is the engine's own, and taken back in the same step, so that
-no one else sees it. With 5,000 nodes a whole search takes 3 ms, and a copy of the cluster to try things in more than
-100 ms (`python -m bench.remedies`). Only gangs are tried in a copy: their pods hold places between two steps.
+The change is made in the cache itself, so that the answer is the engine's own, and taken back in the same step, so
+that nothing else ever sees it. With 5,000 nodes a whole search takes 3 ms, and a copy of the cluster to try things in
+takes more than 100 ms (`python -m bench.remedies`). Only gangs are tried in a copy: their pods hold places between two
+steps.
 
-Whatever is done is preceded by what takes it back: an exception at any point leaves the cache as it was.
+Each change is preceded by the registration of its undoing: an exception at any point leaves the cache as it was.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pilotage.model.pod import Pod
 
 @contextmanager
 def altered(cache: ClusterCache, difference: Difference) -> Iterator[None]:
-    """Let nodes, objects and placed pods be as with a difference; pods that leave do so only in trials on one node."""
+    """Apply a difference to nodes, objects and placed pods; pods that leave are only removed in trials on one node."""
     with ExitStack() as undoing:
         for given in difference.objects:
             _put_object(cache, given, undoing)
@@ -55,6 +56,6 @@ def _put_node(cache: ClusterCache, node: Node, undoing: ExitStack) -> None:
 def _put_pod(cache: ClusterCache, pod: Pod, undoing: ExitStack) -> None:
     if cache.find_pod(pod.uid) is not None:
         return  # it is there already
-    # Plugins that follow pods keep more than who is there: when a pod came, for instance. They are not told.
+    # Plugins that follow pods may remember more than which pods exist, such as their times. They are not notified.
     undoing.callback(cache.unheard, cache.remove_pod, pod.uid)
     cache.unheard(cache.put_pod, pod)

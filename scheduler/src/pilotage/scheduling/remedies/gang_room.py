@@ -1,7 +1,7 @@
-"""How many pods of a gang have room, counted by columns: of a gang too large to be tried pod by pod.
+"""How many pods of a gang have room, counted in columns, for gangs that are too large to be tried pod by pod.
 
-The nodes are those that nothing but their free resources rules out for a pod. What pods of the gang do to each other by
-their ports, affinity and spread does not count.
+The nodes are those on which only resources can be short for a pod. Conflicts between pods of the gang, by their ports,
+affinity or spread, are not counted.
 """
 
 from collections.abc import Generator, Sequence
@@ -20,13 +20,13 @@ FIT = "NodeResourcesFit"
 Kinds = Sequence[tuple[Pod, int]]  # pods that are alike: one of them, and how many there are
 
 MOST_KINDS = 16  # of pods that are counted; the others count as pods without room
-MOST_STARTS = 3  # nodes that come or go change the places in all columns
+MOST_STARTS = 3  # changes of nodes invalidate the columns
 MOST_TOLD = 4  # resources
 
 
 @dataclass(frozen=True)
 class Room:
-    """How many pods have room at once, and what the others ask for that are needed."""
+    """How many pods have room at once, and what the other pods of the quorum ask for."""
 
     fits: int
     asked: dict[str, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Room:
 
 
 def counted(tries: Tries, kinds: Kinds, needed: int) -> Generator[None, None, Room | None]:
-    """Count for how many pods there is room, the largest first; a turn for others before each kind of pod.
+    """Count for how many pods there is room, the largest first; other work may run before each kind of pod.
 
     None if nodes come and go too quickly.
     """
@@ -62,7 +62,7 @@ def counted(tries: Tries, kinds: Kinds, needed: int) -> Generator[None, None, Ro
 
 
 class _Columns:
-    """What is free on every node, less what the pods took that were counted before."""
+    """What is free on every node, minus what the pods counted so far use."""
 
     def __init__(self, tries: Tries) -> None:
         self._tries = tries

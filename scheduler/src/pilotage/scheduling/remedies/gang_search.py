@@ -106,7 +106,7 @@ def _tried(tries: Tries, gang: Members, offer: Remedy, fits: int) -> Generator[N
 
 
 def _fitting(tries: Tries, pods: Sequence[Pod], needed: int) -> Generator[None, None, int]:
-    """Return how many of the pods find a place beside each other, until as many have one as are needed."""
+    """Place pods together, until as many as are needed have a node; returns how many do."""
     held: list[str] = []
     cache = tries.cache
     tries.number += 1
@@ -158,7 +158,7 @@ def _more_members(gang: Members) -> Remedy:
 
 
 def _less_each(tries: Tries, needed: int) -> Iterator[Remedy]:
-    """Yield what all pods of a gang that are alike could ask for, so that enough of them fit."""
+    """Yield the request with which enough pods of a gang of identical pods fit."""
     objections = tries.asked().objections
     if objections is None:
         return
@@ -179,7 +179,7 @@ def _asking_like(changed: Pod, pod: Pod) -> Pod:
 
 
 def _largest(nodes: Nodes, open_to: Bools, pod: Pod, resource: str, needed: int) -> int:
-    """Return the largest request with which so many pods fit; 0 if none is smaller than the present one."""
+    """Return the largest request below the current one with which so many pods fit; 0 if there is none."""
     room = np.maximum(nodes.allowed_pods - nodes.pod_count, 0)[open_to]
     for name, amount in pod.requests.items():
         if name != resource and amount > 0:
@@ -194,7 +194,7 @@ def _largest(nodes: Nodes, open_to: Bools, pod: Pod, resource: str, needed: int)
 
 
 def _tried_nodes(tries: Tries, gang: Members, fits: int) -> Generator[None, None, list[Remedy]]:
-    """Return as many nodes of a kind as those pods need that find no room."""
+    """Return as many nodes of a kind as the pods without room need."""
     for info, csi in kinds_to_add(tries):
         with tries.altered(one_more_like(info, csi).difference):
             on_one = (yield from _fitting(tries, gang.waiting, gang.needed)) - fits
@@ -204,7 +204,7 @@ def _tried_nodes(tries: Tries, gang: Members, fits: int) -> Generator[None, None
 
 
 def _counted_nodes(tries: Tries, lacking: int) -> list[Remedy]:
-    """Return the same by arithmetic, for pods that all ask for the same."""
+    """Return the same by arithmetic, for identical pods."""
     for info, _ in kinds_to_add(tries):
         number = -(-lacking // room_on_new(info, tries.pod))
         one = one_more_like(info)

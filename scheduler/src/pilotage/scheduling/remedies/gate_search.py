@@ -31,7 +31,7 @@ def gate_of(queued: QueuedPod) -> Gate | None:
 
 
 def searched_behind(tries: Tries, gate: Gate) -> Generator[None, None, Found]:
-    """Find the remedies for a pod behind a gate; if it would not fit without the gate, what it takes besides."""
+    """Find the remedies for a gated pod; if it would not fit without the gate, also what else it takes."""
     if gate.opens_by_itself:
         return (), f"nothing to change: {gate.reason}"
     yield
@@ -50,7 +50,7 @@ def searched_behind(tries: Tries, gate: Gate) -> Generator[None, None, Found]:
 
 
 def _opening(tries: Tries, gate: Gate) -> Remedy:
-    """Return what opens the gate: the plugin's own remedy, or that it agrees for whatever reason."""
+    """Return what opens the gate: the plugin's own remedy, or the general one."""
     plugin = tries.engine.runner.plugin_set.plugins().get(gate.plugin)
     cycle = tries.attempt().cycle
     own = offers(plugin, cycle, cycle.nodes) if plugin is not None else []
@@ -63,7 +63,7 @@ def _after(opening: Remedy, other: Remedy) -> Remedy:
 
 
 def _message(tries: Tries) -> str:
-    """Return what the pod would be told."""
+    """Return the message that the pod would get."""
     attempt = tries.attempt()
     before = attempt.run_pre_filter()
     if before.rejection is not None:

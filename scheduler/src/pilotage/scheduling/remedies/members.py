@@ -11,12 +11,12 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.engine import Engine
 
 MOST_MEMBERS = 128  # of a gang that is tried pod by pod
-SLICE = 500  # pods that are looked at between two turns for others: a gang may have a hundred thousand
+SLICE = 500  # pods that are handled in one step: a gang may have a hundred thousand
 
 
 @dataclass(frozen=True)
 class Siblings:
-    """An incomplete gang, as it is taken from the queue in an instant."""
+    """An incomplete gang, as recorded in one step."""
 
     name: GangName
     plugin: FormsGangs
@@ -37,7 +37,7 @@ class Siblings:
 
 @dataclass(frozen=True)
 class Members:
-    """The same, sorted."""
+    """The same, with its waiting and gated pods."""
 
     name: GangName
     plugin: FormsGangs
@@ -61,7 +61,7 @@ def siblings_of(queue: SchedulingQueue, engine: Engine, pod: Pod, *taken: Pod) -
 
 
 def sorted_out(gang: Siblings) -> Generator[None, None, Members]:
-    """Tell the pods that may be tried from those that are gated."""
+    """Separate the pods that may be tried from the gated ones."""
     gated: dict[str, Pod] = {}
     waiting: dict[str, Pod] = {}
     for number, each in enumerate(gang.queued):

@@ -1,4 +1,4 @@
-"""Asks a plugin what would make it accept the pod; one that does not know is quoted."""
+"""Asks plugins what would make them accept the pod; a plugin without an answer is quoted."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from pilotage.framework.api.verdicts import Rejection
 
 log = logging.getLogger(__name__)
 
-MOST = 6  # offers of one plugin that are looked at
+MOST = 6  # offers of one plugin that are considered
 LONGEST = 200  # characters of a reason
 
 
@@ -30,7 +30,7 @@ def offers(plugin: Plugin, cycle: Cycle, nodes: Nodes) -> list[Remedy]:
 
 
 def generic(plugin: Plugin, cycle: Cycle, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield the one remedy for every plugin: that it accepts the pod, by whatever means, and why it does not."""
+    """Yield the remedy that there is for every plugin: that it accepts the pod, with the reason why it does not."""
     if not isinstance(plugin, Filter) or not len(nodes):
         return
     try:
@@ -43,11 +43,11 @@ def generic(plugin: Plugin, cycle: Cycle, nodes: Nodes) -> Iterator[Remedy]:
 
 
 def agreement(plugin: str, rejection: Rejection) -> Remedy:
-    """Return what would help against a rejection of which nothing else is known."""
+    """Return the remedy for a rejection about which only the reason is known."""
     return Remedy(
         code="satisfyPlugin",
         actor="admin",
-        words="change whatever makes {plugin} say: {reason}",
+        words="resolve what {plugin} reports: {reason}",
         values={"plugin": plugin, "reason": rejection.message[:LONGEST]},
         difference=Difference(agreeing=frozenset({plugin})),
         plugin=plugin,

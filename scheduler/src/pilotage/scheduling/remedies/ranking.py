@@ -1,4 +1,4 @@
-"""Which remedy comes first: what the owner can do, fewer changes, smaller ones, and more nodes."""
+"""The order of remedies: the owner's first, then fewer and smaller changes, then more nodes."""
 
 from collections.abc import Iterable
 
@@ -6,14 +6,14 @@ from pilotage.framework.api.remedies import Remedy
 
 MOST_SHOWN = 5
 ACTORS = {"wait": 0, "owner": 1, "admin": 2}
-# At the expense of others: never before the fourth place.
+# At the expense of other pods: never among the first three.
 AT_OTHERS_EXPENSE = frozenset({"raisePriority"})
 NEVER_BEFORE = 3
-LAST_RESORTS = frozenset({"satisfyPlugin"})  # that say the least
+LAST_RESORTS = frozenset({"satisfyPlugin"})  # the least specific ones
 
 
 def ranked(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
-    """Return the best remedies, the best first; of equal ones only one."""
+    """Return the best remedies, the best first, without duplicates."""
     distinct = {(each.code, each.to_do): each for each in found}.values()
     best = list({_kind(each): each for each in sorted(distinct, key=_rank, reverse=True)}.values())[::-1]
     costly = [each for each in best if each.code in AT_OTHERS_EXPENSE]
@@ -22,7 +22,7 @@ def ranked(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
 
 
 def promising(offered: Iterable[Remedy], most: int) -> list[Remedy]:
-    """Return those that are worth a try, the first of each kind before the second of any."""
+    """Return the remedies to try, the first of each kind before the second of any."""
     by_code: dict[str, int] = {}
     numbered = []
     for each in offered:
@@ -32,7 +32,7 @@ def promising(offered: Iterable[Remedy], most: int) -> list[Remedy]:
 
 
 def _kind(remedy: Remedy) -> tuple[str, ...]:
-    """Return what only the best of is shown."""
+    """Return a key; of remedies with the same one, only the best is shown."""
     if remedy.steps:
         return remedy.code, *sorted(step.to_do for step in remedy.steps)
     return (remedy.code, remedy.plugin) if remedy.code == "freePods" else (remedy.code, remedy.to_do)

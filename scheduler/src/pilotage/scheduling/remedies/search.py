@@ -1,12 +1,11 @@
-"""The search: who objects to what, what each of them offers, and a try of the best.
+"""The search: which plugins object to which nodes, what each of them offers, and a try of the best offers.
 
-objections ── one against a node ──> its offers ── tried ──> singles ──┐
-     │                                                                 ├──> ranked
-     ├── none that the owner can do: two against a node ──> pairs ─────┤
-     └── others: what leaves, a new node, a higher priority ───────────┘
+objections ── one plugin against a node ──> its offers ── tried ──> singles ──┐
+     │                                                                        ├──> ranked
+     ├── no single for the owner: two plugins against a node ──> pairs ───────┤
+     └── others: terminating pods, a new node, a higher priority ─────────────┘
 
-Between two steps others have their turn, and the cluster changes: nothing that a step found out about slots is used by
-the next one.
+Between two steps the cluster may change: what a step found out about slots is not used by the next one.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -23,8 +22,8 @@ from pilotage.scheduling.remedies.ranking import promising, ranked
 from pilotage.scheduling.remedies.trying import Asked, Tries
 
 MOST_TRIED = 8
-MOST_PAIRS = 3  # kinds of nodes that two object to
-FIRST_STEPS = 2  # of each of the two
+MOST_PAIRS = 3  # pairs of plugins that are considered
+FIRST_STEPS = 2  # offers that are considered where the pod is rejected as a whole
 SECOND_STEPS = 2
 
 ORDER: tuple[Actor, ...] = ("wait", "owner", "admin")
@@ -33,19 +32,19 @@ Steps = Generator[None, None, list[Remedy]]
 
 
 def searched(tries: Tries) -> Generator[None, None, tuple[Remedy, ...]]:
-    """Find the remedies for a pod, the best first; a turn for others at each yield."""
+    """Find the remedies for a pod, the best first; other work may run at each yield."""
     try:
         singles = yield from _tried(tries, (yield from _offered(tries)))
         found = singles + (yield from _others(tries))
         if not any(each.actor != "admin" for each in found):
             found += yield from _pairs(tries)
     except PluginFailed:
-        return ()  # the pod waits for a plugin that fails, and no change of the cluster can be tried
+        return ()  # a plugin fails for this pod, so nothing can be tried
     return ranked(found)
 
 
 def _offered(tries: Tries) -> Steps:
-    """Return what plugins offer for nodes that each of them alone rejects, or for the pod as a whole."""
+    """Return the offers of plugins for nodes that each of them alone rejects, or for the pod as a whole."""
     asked = tries.asked()
     if asked.rejection is None:
         yield
@@ -87,7 +86,7 @@ def _tried(tries: Tries, offered: Sequence[Remedy]) -> Steps:
 
 
 def _others(tries: Tries) -> Steps:
-    """Return what does not depend on any single plugin."""
+    """Return remedies that do not come from a single plugin."""
     found: list[Remedy] = []
     for offering in (leaving_already, new_nodes, higher_priority):
         yield
@@ -101,7 +100,7 @@ def _others(tries: Tries) -> Steps:
 
 
 def _pairs(tries: Tries) -> Steps:
-    """Return two changes, one after the other, where no single one helps."""
+    """Return pairs of changes where no single one helps."""
     found: list[Remedy] = []
     yield
     firsts = [each for each in _first_steps(tries) if not each.untried]
@@ -110,7 +109,7 @@ def _pairs(tries: Tries) -> Steps:
         if (alone := tries.tried(first)) is not None:
             found.append(alone)
     if found:
-        return found  # one change that two plugins have asked for
+        return found  # one change that satisfies both plugins
     for first in (each for each in firsts if not each.difference.leaving):
         yield
         for second in _second_steps(tries, first):
@@ -122,7 +121,7 @@ def _pairs(tries: Tries) -> Steps:
 
 
 def _first_steps(tries: Tries) -> list[Remedy]:
-    """Return what the plugins offer that reject a pod as a whole, or nodes together with another one."""
+    """Return the offers of plugins that reject the pod as a whole, or nodes together with another plugin."""
     asked = tries.asked()
     if asked.objections is None:
         return list(_offers(asked))[:FIRST_STEPS]
@@ -136,7 +135,7 @@ def _first_steps(tries: Tries) -> list[Remedy]:
 
 
 def _second_steps(tries: Tries, first: Remedy) -> list[Remedy]:
-    """Return what plugins offer once a first change is made."""
+    """Return the offers of plugins once a first change is made."""
     with tries.altered(first.difference):
         offered = list(_offers(tries.asked_about(first.difference.pod or tries.pod)))
         told = [each for each in offered if each.code != "satisfyPlugin" and not each.untried]
@@ -144,7 +143,7 @@ def _second_steps(tries: Tries, first: Remedy) -> list[Remedy]:
 
 
 def together(first: Remedy, second: Remedy) -> Remedy:
-    """Return two changes as one; the second was made for a cluster with the first."""
+    """Return two changes as one; the second is for a cluster with the first."""
     one, other = first.difference, second.difference
     nodes = {node.name: node for node in (*one.nodes, *other.nodes)}
     objects = {

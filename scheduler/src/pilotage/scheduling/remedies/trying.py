@@ -1,4 +1,4 @@
-"""Tries a remedy: the engine's own attempt, on the cluster as it would be."""
+"""Tries a remedy: the engine's own attempt on the changed cluster."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from pilotage.scheduling.remedies.objections import Objections
 
 
 def aside(cache: ClusterCache, engine: Engine) -> Engine:
-    """Return an engine that decides the same, and keeps apart what it remembers and measures."""
+    """Return an engine that decides the same, with a cache and measurements of its own."""
     runner = Runner(engine.runner.plugin_set)
     return replace(engine, runner=runner, equivalence_cache=EquivalenceCache(runner, cache.columns))
 
@@ -33,7 +33,7 @@ class Asked:
 
 
 class Tries:
-    """The tries of one search; what they find out about a class of pods serves the next one, too."""
+    """The tries of one search, which share an engine and its cache."""
 
     def __init__(self, cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> None:
         self.cache = cache
@@ -46,12 +46,12 @@ class Tries:
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """Return numbers of which one grows with every change of the cluster."""
+        """Return counters, one of which grows with every change of the cluster."""
         columns = self.cache.columns
         return columns.static_version, columns.pods_version, self.cache.objects.changes
 
     def attempt(self, pod: Pod | None = None) -> Attempt:
-        """Begin an attempt for the pod, or for one that is asked about in its place."""
+        """Begin an attempt for the pod, or for another one in its place."""
         return Attempt(self.cache, self.engine, self._nominations, pod or self.pod)
 
     def asked(self) -> Asked:
@@ -94,7 +94,7 @@ class Tries:
 
     def _places(self, difference: Difference, example: str) -> list[str]:
         attempt = self.attempt(difference.pod)
-        if difference.agreeing:  # nothing that is remembered was found out without these plugins
+        if difference.agreeing:  # nothing in the cache was computed without these plugins
             attempt.engine = aside(self.cache, self.engine)
         before = attempt.run_pre_filter()
         if before.rejection is not None:
@@ -107,7 +107,7 @@ class Tries:
 
 
 def _without(attempt: Attempt, leaving: Iterable[Pod], example: str) -> list[str]:
-    """Return the nodes on which the pod fits without some of their pods, or those elsewhere."""
+    """Return the nodes on which the pod fits without these pods, on that node or elsewhere."""
     by_node: dict[str, list[Pod]] = {example: []} if example else {}
     for pod in leaving:
         by_node.setdefault(pod.node_name, []).append(pod)

@@ -1,4 +1,4 @@
-"""Why a pod is not on a node: what rejects it there, or by how much another node is better, plugin by plugin."""
+"""Why a pod is not on a node: which plugin rejects it there, or by how much another node is better, by plugin."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from pilotage.scheduling.remedies.trying import Tries
 
 @dataclass(frozen=True)
 class WhyNot:
-    """One node compared with the best one, or with the one that a pod has."""
+    """One node compared with the best one, or with the pod's current one."""
 
     node: str
     text: str
@@ -27,7 +27,7 @@ class WhyNot:
 
 
 def why_not(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod, node: str) -> WhyNot:
-    """Compare a node with the one that a pod has, or would get now; the pod counts as if it had none."""
+    """Compare a node with the one that a pod has or would get; the pod is treated as if it had no node."""
     with _set_aside(cache, pod):
         attempt = Tries(cache, engine, nominations, pod.on("") if pod.node_name else pod).attempt()
         info = attempt.cycle.nodes.find(node)
@@ -36,12 +36,12 @@ def why_not(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: 
         try:
             return _compared(attempt, info, pod.node_name)
         except PluginFailed as error:
-            return WhyNot(node, f"nothing can be told: {error}")
+            return WhyNot(node, f"the nodes cannot be compared: {error}")
 
 
 @contextmanager
 def _set_aside(cache: ClusterCache, pod: Pod) -> Iterator[None]:
-    """Let a pod that has a node not be there, as when that was decided."""
+    """Hide a pod that has a node, as when that node was chosen."""
     if cache.find_pod(pod.uid) is None:
         yield
         return
@@ -55,7 +55,7 @@ def _set_aside(cache: ClusterCache, pod: Pod) -> Iterator[None]:
 def _compared(attempt: Attempt, info: NodeInfo, current: str) -> WhyNot:
     before = attempt.run_pre_filter().rejection
     if before is not None:
-        return WhyNot(info.name, f"{before.plugin} lets it on no node: {before.message}")
+        return WhyNot(info.name, f"{before.plugin} rejects it on all nodes: {before.message}")
     feasible = attempt.feasible()
     assert attempt.entry is not None
     if code := int(attempt.codes[info.slot]):
@@ -65,7 +65,7 @@ def _compared(attempt: Attempt, info: NodeInfo, current: str) -> WhyNot:
     fits = own is not None and not attempt.codes[own.slot]
     slot = own.slot if own is not None and fits else int(best[0])
     if slot == info.slot:
-        return WhyNot(info.name, f"it is on {info.name}" if current else f"{info.name} is the best there is")
+        return WhyNot(info.name, f"it is on {info.name}" if current else f"{info.name} is the best node")
     return _behind(attempt, feasible, info, attempt.cycle.nodes[slot])
 
 
@@ -87,7 +87,7 @@ def _behind(attempt: Attempt, feasible: Nodes, info: NodeInfo, other: NodeInfo) 
     elif not behind:
         text = f"{info.name} is as good as {other.name}" + (f": {told}" if told else "")
     else:
-        text = f"{info.name} is better than {other.name} by now, by {-behind}: {told}"
+        text = f"{info.name} is now better than {other.name} by {-behind}: {told}"
     return WhyNot(info.name, text, other.name, behind, parts)
 
 
