@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from pilotage.cluster.kubectl.names import subject_flag
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError
 from pilotage.cluster.watch.known_objects import KnownObjects
@@ -17,7 +18,6 @@ from pilotage.model.pod import Pod
 FROM_MEMORY = "0"  # from the API server's watch cache: fast, and as fresh as any watch
 FORBIDDEN, NOT_FOUND = 403, 404
 USER = re.compile(r'User "([^"\s]{1,253})"')
-ACCOUNT = "system:serviceaccount:"
 MOST_NAMED = 4  # missing rights in a message; docs/explain.md lists all
 ROLE = "pilotage-explainer.pilotage"
 GRANT = (
@@ -103,10 +103,3 @@ def _joined(rights: Iterable[str]) -> str:
         by_verb.setdefault(verb, []).append(resource)
     text = " or ".join(f"{verb} {', '.join(resources)}" for verb, resources in by_verb.items())
     return text if len(named) == len(every) else f"{text} and {len(every) - len(named)} other kinds"
-
-
-def subject_flag(user: str) -> str:
-    """Return the flag of `kubectl create clusterrolebinding` that names a user."""
-    if user.startswith(ACCOUNT):
-        return f"--serviceaccount={user.removeprefix(ACCOUNT)}"
-    return f"--user={user or 'YOU'}"
