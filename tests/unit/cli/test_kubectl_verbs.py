@@ -1,6 +1,7 @@
 """What the verbs of the kubectl plugin print, with a scheduler that answers and without one, and how they end."""
 
 import json
+import re
 from typing import Any, ClassVar
 
 import pytest
@@ -46,7 +47,12 @@ class TestQueue:
 
     async def test_nobody_waits(self, cluster: AskedCluster) -> None:
         result = await cluster.run("queue", "-n", "empty", "--source", "local")
-        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "note: no pod is waiting\n")
+        told = "note: no pod is waiting in empty; -A shows all namespaces\n"
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", told)
+
+    async def test_numbers_are_flush_right(self, cluster: AskedCluster) -> None:
+        lines = (await cluster.run("queue", "-A", "--source", "local")).stdout.splitlines()
+        assert [line[:9] for line in lines] == ["WAITING  ", "      2  ", "      1  "]
 
     async def test_what_would_help_comes_from_the_scheduler(self, live: AskedCluster) -> None:
         remedy = {"code": "reduceRequest", "actor": "owner", "text": "ask for cpu 3: fits on n2"}
@@ -203,6 +209,17 @@ class TestTop:
         live.scheduler.refusals["/what-if"] = 400
         assert await self.shapes_of(live, "-n", "shop", "--source", "live") == []
 
+    async def test_shapes_that_are_left_out_for_the_same_reason_are_one_note(self, live: AskedCluster) -> None:
+        assert live.scheduler is not None
+        for number in range(3):
+            live.pod(f"p{number}", "shop", containers=[{"name": "c", "resources": {"requests": {"cpu": f"{number}m"}}}])
+        live.scheduler.refusals["/what-if"] = 400
+        result = await live.run("top", "shapes", "-n", "shop", "--source", "live")
+        told = [line for line in result.stderr.splitlines() if "not counted" in line]
+        assert [re.sub("shop/p[0-2]", "shop/p", line) for line in told] == [
+            "note: pods like shop/p (3 pods of 3 shapes) are not counted: /what-if: the scheduler says 400"
+        ]
+
     async def test_plugins_are_known_to_the_scheduler_alone(self, cluster: AskedCluster, live: AskedCluster) -> None:
         cost = {"profile": "batch", "plugin": "Priority", "point": "score", "calls": 9, "seconds": 0.5, "p50": 2e-6}
         told(live, "/plugins", {"kind": "Plugins", "items": [cost]})
@@ -333,6 +350,7 @@ class TestDoctor:
         wrong = {each["check"]: each for each in found["items"] if each["state"] != "ok"}
         assert set(wrong) == {"server", "kubectl", "rights", "profile", "names", "scheduler"}
         assert all(each["do"] for each in wrong.values())
+        assert any(each["do"].endswith(" --user=jane") for each in found["items"])
         assert "2 profiles have the schedulerName batch" in wrong["names"]["text"]
 
     async def test_it_ends_with_3_if_something_is_at_fault(self, cluster: AskedCluster) -> None:
@@ -418,6 +436,19 @@ class TestExplainLive:
         result = await live.run("explain", "shop/web")
         assert result.exit_code == 3
         assert "owner: ask for cpu 3 instead of 3.5" in result.stdout
+        assert result.stderr.startswith("note: source: the scheduler")
+
+    @pytest.mark.parametrize("words", [["--nodes"], ["--all"], ["--why-not", "n1"]])
+    async def test_who_may_not_see_nodes_and_asks_for_them_is_told(self, live: AskedCluster, words: list[str]) -> None:
+        result = await live.run("explain", "shop/web", "--source", "live", *words)
+        assert "note: nodes are shown only to users who may list nodes\n" in result.stderr
+
+    async def test_why_a_waiting_pod_does_not_fit_on_a_node(self, live: AskedCluster) -> None:
+        one = {"node": "n1", "fits": False, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"]}
+        told(live, "/pods/shop/web/explain", {**EXPLAIN, "nodes": {"total": 1, "items": [one]}})
+        result = await live.run("explain", "shop/web", "--source", "live", "--why-not", "n1")
+        assert result.stdout.splitlines()[-1] == "  n1 is rejected by NodeResourcesFit: Insufficient cpu"
+        assert "only to users" not in result.stderr
 
     async def test_a_pod_of_another_scheduler_by_its_status(self, live: AskedCluster) -> None:
         live.api.refusals["/api/v1/nodes"] = 403

@@ -7,7 +7,7 @@ import pytest
 
 from pilotage.cli import progress as subject
 from pilotage.cli.progress import Progress
-from pilotage.cli.tables import table
+from pilotage.cli.tables import filled_columns, table
 
 
 def test_columns_are_aligned_and_lines_have_no_tails() -> None:
@@ -56,3 +56,8 @@ def test_nobody_looks_at_a_pipe(clock: list[float], monkeypatch: pytest.MonkeyPa
     progress(1, 2)
     progress.end()
     assert pipe.getvalue() == ""
+
+
+def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
+    assert filled_columns(["A", "B", "C"], [["1", "", "x"], ["22", "", "y"]], right=(0, 1)) == " A  C\n 1  x\n22  y"
+    assert filled_columns(["A"], []) == ""

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from pilotage.cluster.kubectl.names import subject_flag
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError
 from pilotage.cluster.watch.known_objects import KnownObjects
@@ -19,7 +20,6 @@ FROM_MEMORY = "0"  # from the API server's watch cache: fast, and as fresh as an
 FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS = 403, 404, 429
 PAUSES = (0.5, 1.0, 2.0)  # seconds before a list is tried again
 USER = re.compile(r'User "([^"\s]{1,253})"')
-ACCOUNT = "system:serviceaccount:"
 MOST_NAMED = 4  # missing rights in a message; docs/explain.md lists all
 ROLE = "pilotage-explainer.pilotage"
 GRANT = (
@@ -122,10 +122,3 @@ def _joined(rights: Iterable[str]) -> str:
         by_verb.setdefault(verb, []).append(resource)
     text = " or ".join(f"{verb} {', '.join(resources)}" for verb, resources in by_verb.items())
     return text if len(named) == len(every) else f"{text} and {len(every) - len(named)} other kinds"
-
-
-def subject_flag(user: str) -> str:
-    """Return the flag of `kubectl create clusterrolebinding` that names a user."""
-    if user.startswith(ACCOUNT):
-        return f"--serviceaccount={user.removeprefix(ACCOUNT)}"
-    return f"--user={user or 'YOU'}"

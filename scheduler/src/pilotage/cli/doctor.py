@@ -13,7 +13,7 @@ from pilotage.cli.asking import Here, cluster, opened_quietly, run
 from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, PlainCommand, verbose_option
 from pilotage.cli.printing import coloured, print_table, printed
-from pilotage.cluster.kubectl.names import PROFILES, PROFILES_API
+from pilotage.cluster.kubectl.names import PROFILES, PROFILES_API, subject_flag
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.cluster.kubectl.replicas import USUAL_NAMESPACE, Replica
 from pilotage.cluster.kubectl.requests import Documents
@@ -71,7 +71,7 @@ async def _facts(asked: Asked) -> Facts:
         facts.replicas = await _seen(Here(asked, documents).replicas)
         facts.profiles = await _seen(lambda: documents.items(PROFILES)) or []
         facts.deployments = await _seen(lambda: documents.items(DEPLOYMENTS, OF_PILOTAGE)) or []
-        facts.rights = await _rights(documents, facts.replicas or ())
+        facts.rights = await _rights(documents, facts.replicas or (), subject_flag(facts.user))
     facts.certificates = await _certificates(asked)
     if facts.replicas:
         facts.read_api = await opened_quietly(asked)
@@ -132,9 +132,9 @@ async def _seen(look: Callable[[], Awaitable[Any]]) -> Any:
         raise
 
 
-async def _rights(documents: Documents, replicas: Sequence[Replica]) -> list[Right]:
+async def _rights(documents: Documents, replicas: Sequence[Replica], subject: str) -> list[Right]:
     place = replicas[0].namespace if replicas else USUAL_NAMESPACE
-    explainer = f"kubectl create clusterrolebinding explainer --clusterrole=pilotage-explainer.{place} --user=YOU"
+    explainer = f"kubectl create clusterrolebinding explainer --clusterrole=pilotage-explainer.{place} {subject}"
     forward = f"create the Role of docs/kubectl.md in {place}, and bind it to the user"
     wanted = (
         ("list", "", "pods", "", "", "queue and explain work only for namespaces that you name", explainer),

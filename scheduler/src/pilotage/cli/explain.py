@@ -127,7 +127,7 @@ async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str
     """
     if asked.source == LIVE or asked.is_address:
         async with opened(asked) as here:
-            return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
+            return await _by_scheduler(here, name, wish)
     refused: Exception | None = None
     if not is_small():
         from pilotage.cli.explain_here import NotAllowed
@@ -167,7 +167,9 @@ async def _without_deciding(
         async with opened_or_why(asked) as (here, why):
             if here.scheduler is not None:
                 try:
-                    return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
+                    told = await _by_scheduler(here, name, wish)
+                    note("source: the scheduler; your rights do not suffice for a decision by this program")
+                    return told
                 except Refused as error:
                     if not error.is_absent:  # else the pod belongs to another scheduler
                         raise
@@ -180,6 +182,14 @@ async def _without_deciding(
     note(f"source: the pod's status, without remedies; no scheduler was asked: {why}")
     if refused is not None:
         note(f"this program could not decide: {refused}")
+    return _told(data, wish)
+
+
+async def _by_scheduler(here: Here, name: str, wish: Wish) -> tuple[str, dict[str, Any], bool]:
+    data = await by_scheduler(here, name, wish.detail, wish.by)
+    wants_nodes = wish.detail is not Detail.GROUPS or wish.by.why_not
+    if wants_nodes and data["nodesTotal"] and not data["nodes"] and "whyNot" not in data:
+        note("nodes are shown only to users who may list nodes")
     return _told(data, wish)
 
 

@@ -1,5 +1,6 @@
 """A pod explained by its scheduler or, without access to it, by its status."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pilotage.cli.asking import Here
@@ -9,6 +10,7 @@ from pilotage.cli.explain_words import (
     By,
     Detail,
     attempts_lines,
+    because,
     groups_lines,
     node_lines,
     place_line,
@@ -74,8 +76,16 @@ def _data(key: tuple[str, str], view: dict[str, Any], told: dict[str, Any], deta
         "nodesTotal": told.get("nodesTotal", 0),
         "groups": told.get("groups", []),
         "view": view,
-        **({"whyNot": {"node": by.why_not, "text": told["whyNot"]}} if told.get("whyNot") else {}),
+        **_why_not(told, nodes.get("items", ()), by.why_not),
     }
+
+
+def _why_not(told: dict[str, Any], nodes: Iterable[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the comparison with a node; for a pod that fits nowhere, why it does not fit on that one."""
+    text = told.get("whyNot")
+    rejected = [f"{name} is rejected by {because(each)}" for each in nodes if each["node"] == name and not each["fits"]]
+    text = text or (rejected[0] if name and rejected else "")
+    return {"whyNot": {"node": name, "text": text}} if text else {}
 
 
 def _node(each: dict[str, Any]) -> dict[str, Any]:

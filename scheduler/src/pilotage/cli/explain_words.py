@@ -70,7 +70,7 @@ def node_lines(nodes: Sequence[Mapping[str, Any]], left: int = 0) -> list[str]:
     """Return nodes one by one."""
     if not nodes:
         return []
-    rows = [[each["node"], "yes" if each["fits"] else "no", _because(each), _total(each)] for each in nodes]
+    rows = [[each["node"], "yes" if each["fits"] else "no", because(each), _total(each)] for each in nodes]
     lines = table(["NODE", "FITS", "BECAUSE", "TOTAL"], rows, right=(3,), indent="  ").splitlines()
     return [*lines, f"  {left} more nodes are not shown; use --all."] if left else lines
 
@@ -115,7 +115,8 @@ def _actor(remedy: Mapping[str, Any]) -> str:
     return "" if remedy.get("actor") == "wait" else f"{remedy.get('actor', '')}:"
 
 
-def _because(node: Mapping[str, Any]) -> str:
+def because(node: Mapping[str, Any]) -> str:
+    """Return why a pod does not fit on a node."""
     reasons, details = node.get("reasons") or [], node.get("details") or []
     details = [*details, *[""] * (len(reasons) - len(details))]
     text = ", ".join(f"{one} ({more})" if more else one for one, more in zip(reasons, details, strict=False))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pilotage.cli.formats import FORMATS
-from pilotage.cli.tables import table
+from pilotage.cli.tables import filled_columns
 
 UNITS = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 KIBI, THOUSAND = 1024, 1000
@@ -29,15 +29,9 @@ def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, headers: bool = True, right: Sequence[int] = ()
 ) -> None:
     """Print aligned columns, except those that are empty in every row."""
-    kept_rows = [list(row) for row in rows]
-    columns = [place for place in range(len(header)) if any(row[place] for row in kept_rows)]
-    titles = [header[place] for place in columns]
-    cells = [[row[place] for place in columns] for row in kept_rows]
-    if not cells:
-        return
-    flush = [columns.index(place) for place in right if place in columns]
-    lines = table(titles, cells, right=flush).splitlines()
-    click.echo("\n".join(lines if headers else lines[1:]))
+    lines = filled_columns(header, rows, right=right).splitlines()
+    if lines:
+        click.echo("\n".join(lines if headers else lines[1:]))
 
 
 def age(since: str | None, now: datetime | None = None) -> str:

@@ -68,7 +68,7 @@ class _Show:
     def __init__(self, output: str, by: str, *, headers: bool) -> None:
         self._output, self._by, self._headers = output, by, headers
 
-    def __call__(self, data: dict[str, Any], *, again: bool = False) -> None:
+    def __call__(self, data: dict[str, Any], namespace: str, *, again: bool = False) -> None:
         if again:
             clear()
         if printed(data, self._output):
@@ -77,7 +77,7 @@ class _Show:
             for each in data.get("items", ()):
                 click.echo(f"{each['namespace']}/{each['name']}")
         elif not data.get("total"):
-            note("no pod is waiting")
+            note(f"no pod is waiting in {namespace}; -A shows all namespaces" if namespace else "no pod is waiting")
         elif "groups" in data:
             _print_groups(data["groups"], self._by, headers=self._headers)
         else:
@@ -102,7 +102,7 @@ def _print_groups(groups: list[dict[str, Any]], by: str, *, headers: bool) -> No
             ]
         )
     header = ["WAITING", "OLDEST", by.upper(), "TIER", "EXAMPLE", "WOULD HELP MOST"]
-    print_table(header, rows, headers=headers)
+    print_table(header, rows, headers=headers, right=(0,))
 
 
 def _print_pods(items: list[dict[str, Any]], *, wide: bool, headers: bool) -> None:
@@ -122,7 +122,7 @@ def _print_pods(items: list[dict[str, Any]], *, wide: bool, headers: bool) -> No
         for each in items
     ]
     header = ["NAMESPACE", "NAME", "WAITS", "PLACE", "PRIORITY", "TRIES", "OWNER", "SCHEDULER", "NOMINATED", "REASON"]
-    print_table(header, rows, headers=headers)
+    print_table(header, rows, headers=headers, right=(4, 5))
 
 
 async def _queue(asked: Asked, query: dict[str, str], limit: int, show: _Show, *, watch: bool) -> None:
@@ -134,7 +134,7 @@ async def _queue(asked: Asked, query: dict[str, str], limit: int, show: _Show, *
             found = await _look(here, query, limit, watch=watch)
             what = {**found, "at": "", "revision": 0}
             if what != before:
-                show(found, again=before is not None)
+                show(found, here.namespace, again=before is not None)
                 before = what
             if not watch:
                 return

@@ -71,15 +71,19 @@ def _by_scheduler(scheduler: SchedulerClient) -> Answer:
 
 
 async def _counted(found: list[SeenShape], answer: Answer, source: str) -> dict[str, Any]:
-    items = []
+    items, left_out = [], dict[str, list[SeenShape]]()
     for shape in found:
         request = request_of({}, [{"add": {"manifests": [shape.manifest]}}], ask=["fill", "others"])
         try:
             told = await answer(request)
         except WrongRequest as error:
-            note(f"{shape.example} is not counted: {' '.join(str(error).split())}")
+            why = " ".join(str(error).split()).removeprefix(f"Pod {shape.example}: ")
+            left_out.setdefault(why, []).append(shape)
             continue
         items.append(_item(shape, told))
+    for why, shapes in left_out.items():
+        many = f" ({sum(each.pods for each in shapes)} pods of {len(shapes)} shapes)" if len(shapes) > 1 else ""
+        note(f"pods like {shapes[0].example}{many} are not counted: {why}")
     units = {name: unit_of(name) for each in items for name in each["requests"]}
     return {"kind": "TopShapes", "source": source, "units": units, "items": items}
 

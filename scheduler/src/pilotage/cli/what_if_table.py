@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pilotage.cli.tables import table
+from pilotage.cli.tables import filled_columns
 from pilotage.offline.what_if.answer import Eviction, WhatIfAnswer
 
 MOST_LINES = 20
@@ -75,5 +75,5 @@ def _fate(each: Eviction) -> str:
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], headers: bool, right: Sequence[int] = ()) -> str:
-    lines = table(header, rows, right=right).splitlines()
+    lines = filled_columns(header, rows, right=right).splitlines()
     return "\n".join(lines if headers else lines[1:])

@@ -9,7 +9,7 @@ from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.plugin import EvictionRule, Plugin
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.framework.runtime.preemption.shortage import PODS, resource_of
-from pilotage.model.amounts import amount
+from pilotage.model.amounts import amount, amount_at_most
 from pilotage.model.pod import Pod
 from pilotage.model.tolerations import first_untolerated
 
@@ -56,7 +56,8 @@ def _detail(reason: str, pod: Pod, info: NodeInfo) -> str:
         return f"{len(info.pods)} of {info.node.allowed_pods} are there"
     if resource:
         wanted, free, all_of_it = pod.requests.get(resource, 0), info.free(resource), info.allocatable.get(resource, 0)
-        return f"wants {amount(resource, wanted)}, {amount(resource, free)} of {amount(resource, all_of_it)} free"
+        # Rounded down: a request for what is shown as free must fit.
+        return f"wants {amount(resource, wanted)}, {amount_at_most(resource, free)} of {amount(resource, all_of_it)} free"
     if reason == FORBIDDEN and (taint := first_untolerated(info.taints, pod.shape.tolerated)) is not None:
         return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
     if reason == PORTS_TAKEN:

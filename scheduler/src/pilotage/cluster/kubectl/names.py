@@ -14,3 +14,12 @@ PROFILES = f"{PROFILES_API}/schedulerprofiles"
 
 # How a pod names its group: model.gangs.
 GROUP_LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.pilotage.dev/name")
+
+ACCOUNT = "system:serviceaccount:"
+
+
+def subject_flag(user: str) -> str:
+    """Return the flag of `kubectl create rolebinding` that names a user; "" is a user who is not known."""
+    if user.startswith(ACCOUNT):
+        return f"--serviceaccount={user.removeprefix(ACCOUNT)}"
+    return f"--user={user or 'YOU'}"

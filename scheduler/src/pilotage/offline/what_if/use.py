@@ -7,7 +7,7 @@ from msgspec import Struct
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.nodes import Ints
 
-UNITS = {"cpu": "m", "pods": ""}
+UNITS = {"cpu": "m"}
 BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
@@ -16,7 +16,7 @@ class Use(Struct, frozen=True, rename="camel"):
 
     allocatable: int
     requested: int
-    unit: str = ""
+    unit: str = "pieces"
 
 
 def use_of(cache: ClusterCache) -> Generator[None, None, dict[str, Use]]:
@@ -42,4 +42,4 @@ def _in_order(resources: Iterable[str]) -> list[str]:
 
 
 def _unit(resource: str) -> str:
-    return UNITS.get(resource, "byte" if resource.startswith(BYTES) else "")
+    return UNITS.get(resource, "bytes" if resource.startswith(BYTES) else "pieces")

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from pilotage.offline.what_if.misspelt import misspelt
 from pilotage.offline.what_if.owners import HASH, TEMPLATE_HASH
 
 Manifest = dict[str, Any]
@@ -50,7 +51,12 @@ class Workload:
 def workload_of(manifest: Manifest) -> Workload | None:
     """Return what a manifest creates; None if it creates no pods."""
     make = _MAKERS.get((_group(manifest), str(manifest.get("kind"))))
-    return None if make is None else make(manifest)
+    if make is None:
+        return None
+    if (found := misspelt(manifest)) is not None:
+        path, meant = found
+        raise Unusable(path, f"unknown field; did you mean {meant}?")
+    return make(manifest)
 
 
 def _pod(manifest: Manifest) -> Workload:
