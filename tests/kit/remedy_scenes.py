@@ -235,7 +235,7 @@ SCENES = [
         "a group that nobody has created",
         [node("n1")],
         {"labels": {"scheduling.x-k8s.io/pod-group": "train"}},
-        "create the PodGroup default/train, or take the label from the pod: fits on n1",
+        "create the PodGroup default/train, or remove the label from the pod: fits on n1",
         config=GANGS,
     ),
     Scene(
@@ -281,7 +281,7 @@ SCENES = [
             },
         ],
         {"cpu": "3", "memory": "1Gi", "limits": {"cpu": "3", "memory": "1Gi"}},
-        "ask for cpu 2 instead of 3, which one NUMA zone has: fits on n1",
+        "ask for cpu 2 instead of 3, which fits in one NUMA zone: fits on n1",
         ("set the topology manager policy of the kubelet on n1 to best-effort",),
         config=ZONES,
     ),

@@ -41,7 +41,7 @@ class Budget:
         self.spent = 0.0  # in all
 
     def is_spent(self) -> bool:
-        """Tell whether nothing more may be done for now."""
+        """Return whether nothing more may be done for now."""
         now = self._worked()
         self._left = min(SAVED, self._left + (now - self._at) * SHARE)
         self._at = now

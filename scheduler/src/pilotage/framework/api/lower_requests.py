@@ -1,4 +1,4 @@
-"""A pod that asks for less of some resources: in the container that asks for most of it."""
+"""A pod with lower requests, reduced in the container that requests most."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -16,11 +16,11 @@ from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, effective_re
 Where = Literal["containers", "init_containers"]
 
 JSON_NAMES: Mapping[Where, str] = {"containers": "containers", "init_containers": "initContainers"}
-ROUNDS = 8  # containers that are changed for one resource
+ROUNDS = 8  # containers that are changed for one resource at most
 
 
 def ask_for_less(pod: Pod, most: Mapping[str, int], note: str = "") -> Remedy | None:
-    """Return what the owner can do so that the pod asks for no more than this; None if nothing would be left of it."""
+    """Return how the owner can limit the pod's requests to these amounts; None if nothing would be left."""
     spec = pod.spec
     for resource, limit in most.items():
         lower = _lowered(spec, resource, limit) if limit > 0 else None
@@ -75,7 +75,7 @@ def _total(spec: PodSpec, resource: str) -> int:
 
 
 def _less_of_one(spec: PodSpec, resource: str, excess: int) -> Iterator[PodSpec]:
-    """Yield the spec with less in one container, beginning with the one that asks for most."""
+    """Yield the spec with a lower request in one container, beginning with the one that requests most."""
     sized = [
         (parse(each.resources.requests[resource]).nanos, where, place)
         for where in JSON_NAMES
@@ -91,7 +91,7 @@ def _less_of_one(spec: PodSpec, resource: str, excess: int) -> Iterator[PodSpec]
 
 
 def _less(resources: Resources, resource: str, excess: int) -> Resources | None:
-    """Ask for so much less, or for the least that there is; None if that is no less."""
+    """Reduce a request by an amount, but not below the smallest possible one; None if that is no reduction."""
     unit = NANOS_IN_MILLI if resource == CPU else NANOS
     asked = parse(resources.requests[resource]).nanos
     left = max(1, (asked - excess * unit) // unit)
@@ -100,7 +100,7 @@ def _less(resources: Resources, resource: str, excess: int) -> Resources | None:
     text = _quantity(resource, left)
     limits = resources.limits
     if resource in limits and parse(limits[resource]).nanos == asked:
-        limits = {**limits, resource: text}  # the API wants it for devices, and else the pod would be of another class
+        limits = {**limits, resource: text}  # required for devices, and the pod keeps its QoS class
     return msgspec.structs.replace(resources, requests={**resources.requests, resource: text}, limits=limits)
 
 

@@ -1,4 +1,4 @@
-"""A node that is otherwise than it is, and the patch that makes it so; or one that some pods have left."""
+"""A changed node, with the patch that changes it; or a node without some of its pods."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -11,7 +11,7 @@ from pilotage.framework.api.remedies import Change, Difference, NodeName, PodNam
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 
-CRITICAL = 1_000_000_000  # above it are priorities of the system
+CRITICAL = 1_000_000_000  # priorities above it belong to the system
 BOUND_TO_THEIR_NODE = ("DaemonSet", "Node")
 
 
@@ -35,7 +35,7 @@ def node_remedy(
     size: float = 0.5,
     **values: Value,
 ) -> Remedy:
-    """Return what an admin can do with a node, whose name is the value `node`."""
+    """Return a change of a node by an administrator; the node's name is the value `node`."""
     return Remedy(
         code=code,
         actor="admin",
@@ -50,7 +50,7 @@ def node_remedy(
 
 
 def freed(node: NodeInfo, pods: Sequence[Pod], size: float = 1.0) -> Remedy:
-    """Return what it is worth to let pods leave a node."""
+    """Return the remedy that pods leave a node."""
     one = len(pods) == 1
     return Remedy(
         code="freePods",
@@ -68,7 +68,7 @@ def freed(node: NodeInfo, pods: Sequence[Pod], size: float = 1.0) -> Remedy:
 
 
 def movable(node: NodeInfo) -> list[Pod]:
-    """Return the pods that can be taken away from a node, the least important first."""
+    """Return the pods that may be moved off a node, the least important first."""
     found = (pod for pod in node.pods.values() if _may_leave(pod))
     return sorted(found, key=lambda pod: (pod.priority, pod.key))
 
@@ -80,7 +80,7 @@ def _may_leave(pod: Pod) -> bool:
 
 
 def enough_of(pods: Iterable[Pod], needed: Mapping[str, int], of: Any) -> list[Pod]:
-    """Return the fewest pods that give back what is needed, less important ones before others; [] if all do not."""
+    """Return the fewest pods that free what is needed, the less important first; [] if all together do not."""
     left, taken = dict(needed), []
     by_priority: dict[int, list[Pod]] = {}
     for pod in pods:
@@ -102,7 +102,7 @@ def _worth(amounts: Mapping[str, int], left: Mapping[str, int]) -> float:
 
 
 def _without_idle(taken: list[Pod], left: dict[str, int], of: Any) -> list[Pod]:
-    """Leave out whoever need not go after all, the most important first."""
+    """Leave out pods that need not leave after all, the most important first."""
     for pod in reversed(list(taken)):
         if all(amount + of(pod).get(name, 0) <= 0 for name, amount in left.items()):
             taken.remove(pod)

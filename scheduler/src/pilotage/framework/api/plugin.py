@@ -142,7 +142,7 @@ class Plugin:
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterable[Remedy]:
         """Return what would make the plugin accept the pod on some of these nodes, which it alone rejects.
 
-        Each says in its `difference` how things would be; the engine tries that before anybody sees the remedy.
+        The `difference` of each says what would change; the engine tries that before the remedy is shown.
         """
         return ()
 

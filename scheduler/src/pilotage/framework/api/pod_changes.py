@@ -1,4 +1,4 @@
-"""A waiting pod that asks for something else, and the patch that makes it so."""
+"""A changed waiting pod, with the patch that changes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from pilotage.framework.api.remedies import Difference, Target
 from pilotage.model.pod import Pod, PodObject
 
 TEMPLATE_HASH = "pod-template-hash"
-# Their pods are made of a template that can be changed; that of a Job cannot.
+# Kinds whose pod template can be changed; that of a Job cannot.
 WITH_TEMPLATE = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 
 
 @dataclass(frozen=True, slots=True)
 class PodChange:
-    """The pod as it would be, and how to get there."""
+    """The changed pod, and the patch for it or for its owner."""
 
     target: Target
     patch: Mapping[str, Any]
@@ -24,7 +24,7 @@ class PodChange:
 
 
 def with_spec(pod: Pod, patch: Mapping[str, Any], **fields: Any) -> PodChange:
-    """Change fields of a pod's spec; the patch says the same of what the pod was made from, or of itself."""
+    """Change fields of a pod's spec; the patch is for the template of its owner, or for the pod itself."""
     spec = msgspec.structs.replace(pod.spec, **fields)
     changed = Pod(PodObject(pod.metadata, spec, pod.status))
     target, nested = _addressed(pod, {"spec": patch})
@@ -32,7 +32,7 @@ def with_spec(pod: Pod, patch: Mapping[str, Any], **fields: Any) -> PodChange:
 
 
 def plain(value: Any) -> Any:
-    """Return a part of a spec as JSON has it, without what it leaves out."""
+    """Return a part of a spec as JSON, without empty fields."""
     return _without_defaults(msgspec.to_builtins(value))
 
 

@@ -1,7 +1,7 @@
-"""Pods that lose their places: by a drain, an eviction, or for a pod that is more important; and what becomes of them.
+"""Pods that are evicted, by a drain, on request, or for a more important pod; and their replacements.
 
-placed ── its budget lets it go ──> gone ── somebody makes it anew ──> waits again ── placed: its budget has room again
-   │                                  └── nobody does: lost
+placed ── its budget allows it ──> gone ── its controller replaces it ──> waits ── placed: its budget is credited again
+   │                                 └── it has no controller: lost
    └── its budget does not: blocked, until another pod of the budget has started elsewhere
 """
 

@@ -221,7 +221,7 @@ def _displaced(play: Play, departures: Iterable[Departure]) -> Iterator[Other]:
     for each in departures:
         result = play.simulation.results.find(each.pod.key)
         if result is None:
-            yield Other(each.pod.key, "", _nobody_asked(each.pod))
+            yield Other(each.pod.key, "", _of_another_scheduler(each.pod))
         else:
             yield Other(each.pod.key, result.node or "", result.message)
 
@@ -240,10 +240,10 @@ def _of_moved(play: Play) -> Iterator[Fate]:
     for key, departure in play.departures.moved.items():
         owner, result = owner_of(departure.pod), play.simulation.results.find(key)
         if result is None:
-            yield Fate(key, owner, "", _nobody_asked(departure.pod))
+            yield Fate(key, owner, "", _of_another_scheduler(departure.pod))
         else:
             yield Fate(key, owner, result.node or "", result.message)
 
 
-def _nobody_asked(pod: Pod) -> str:
+def _of_another_scheduler(pod: Pod) -> str:
     return f"its scheduler is {pod.scheduler_name}, which is not part of this what-if"

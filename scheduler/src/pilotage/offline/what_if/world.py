@@ -1,7 +1,7 @@
 """A copy of a cluster in which anything may happen, made in steps and restored after each question.
 
-What it is made of is taken at one moment, as lists of objects that nobody changes; so the cluster that runs may go on
-while the copy is filled, and nothing that happens in the copy is seen there.
+The state is recorded in one step, as lists of objects that are never changed. The running cluster may therefore change
+while the copy is filled, and nothing that happens in the copy affects it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

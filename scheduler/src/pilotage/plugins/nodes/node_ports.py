@@ -18,7 +18,7 @@ from pilotage.model.pod import ANY_ADDRESS, HostPort, Pod, PodShape, PortNumber
 
 TCP = "TCP"
 HIGHEST = 65535
-MOST_NODES = 64  # on which is looked for who has a port
+MOST_NODES = 64  # on which the holders of ports are looked up
 TAKEN = Rejection("node(s) didn't have free ports for the requested pod ports")
 
 
@@ -45,7 +45,7 @@ class NodePorts(PreFilter, Filter):
         return verdicts
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer that the holder of a port leaves the node where the fewest have to; or another port."""
+        """Offer that the holders of ports leave the node where they are fewest, or another port."""
         holders = [
             (info, _holders(info, pod)) for info in (nodes[place] for place in range(min(MOST_NODES, len(nodes))))
         ]

@@ -54,7 +54,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
         return Verdicts.where(~tolerates_all(pod.shape.tolerated, nodes), TAINTED)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to tolerate the fewest taints, or to take them from a node; what Kubernetes set goes by itself."""
+        """Offer to tolerate the fewest taints, or to remove them from a node; Kubernetes removes its own."""
         sets, ids = nodes.taint_sets, nodes.taint_set_ids
         numbers = np.bincount(ids, minlength=len(sets))
         opened: Counter[frozenset[Taint]] = Counter()
@@ -133,7 +133,7 @@ def _without(node: Node, taints: frozenset[Taint]) -> Remedy:
 
 
 def _well_again(node: Node, taints: frozenset[Taint]) -> Remedy:
-    """Return what helps against taints that Kubernetes sets: that their cause goes."""
+    """Return what helps against taints that Kubernetes sets: the removal of their cause."""
     words = "repair {node}: Kubernetes has tainted it with {taints}"
     changed = with_facts(node, taints=tuple(taint for taint in node.taints if taint not in taints))
     return replace(

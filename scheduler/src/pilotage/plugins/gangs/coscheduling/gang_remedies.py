@@ -1,4 +1,4 @@
-"""The group of a gang as it could be."""
+"""Changes of a PodGroup that would help its gang."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from pilotage.model.pod import Pod
 
 
 def smaller_quorum(group: PodGroup | NativePodGroup, before: int, after: int) -> Remedy:
-    """Return a group that starts with fewer pods."""
+    """Return a group with a smaller quorum."""
     if isinstance(group, PodGroup):
         field: str = "minMember"
         patch: dict[str, Any] = {"spec": {"minMember": after}}
@@ -43,12 +43,12 @@ def smaller_quorum(group: PodGroup | NativePodGroup, before: int, after: int) ->
 
 
 def missing_group(gang: GangName, pod: Pod) -> Remedy:
-    """Return a group for a pod that names one which is not there."""
+    """Return the group that a pod names and that does not exist."""
     group = PodGroup(Metadata(name=gang.name, namespace=gang.namespace), PodGroupSpec(min_member=1))
     return Remedy(
         code="createGroup",
         actor="owner",
-        words="create the PodGroup {group}, or take the label from the pod",
+        words="create the PodGroup {group}, or remove the label from the pod",
         values={"group": str(gang)},
         target=Target("PodGroup", gang.name, gang.namespace, "merge", PodGroup.api.group),
         patch={

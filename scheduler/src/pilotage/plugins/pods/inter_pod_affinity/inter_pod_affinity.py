@@ -141,7 +141,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer that those leave who are in the way, or to prefer what is demanded."""
+        """Offer that the pods in the way leave, or that a term is only preferred."""
         around: Surroundings = cycle.notes[self.name]
         verdicts = self.filter_nodes(cycle, pod, nodes)
         said = {verdicts.rejections[code - 1] for code in np.unique(verdicts.codes).tolist() if code}

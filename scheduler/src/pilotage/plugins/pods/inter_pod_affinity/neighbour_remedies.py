@@ -1,4 +1,4 @@
-"""Who is in the way of a pod, and what it could prefer instead of demanding it."""
+"""The pods that keep another one away, and terms that it could prefer instead of requiring them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ from pilotage.model.pod_spec import Affinity, PodAffinity, PodAffinityTerm, Weig
 from pilotage.model.selectors import LabelSelector
 
 ANTI = TermKind.REQUIRED_ANTI_AFFINITY
-MOST_NODES = 32  # of a domain that are looked at
-FEW_NODES = 8  # for which it is found out who is in the way
+MOST_NODES = 32  # of a domain that are considered
+FEW_NODES = 8  # for which the pods in the way are looked up
 MOST_PODS = 3
-MOST_COUNTED = 2 * MOST_PODS  # who is shunned and shuns counts twice
+MOST_COUNTED = 2 * MOST_PODS  # a pod counts twice if its terms and those of the waiting pod match
 HEAVIEST = 100
-LARGE = 2.0  # the size of a change that gives a term up
+LARGE = 2.0  # the size of a change that gives up a term
 LISTS = {"pod_affinity": "podAffinity", "pod_anti_affinity": "podAntiAffinity"}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -36,7 +36,7 @@ Which = Literal["pod_affinity", "pod_anti_affinity"]
 
 @dataclass(frozen=True)
 class _InTheWay:
-    """The pods that keep a pod off a node, and the domain that they are in."""
+    """The pods that keep a pod off a node, and the key of their domain."""
 
     node: NodeInfo
     key: str
@@ -44,7 +44,7 @@ class _InTheWay:
 
 
 def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield that those leave who keep the pod off some node, where they are fewest."""
+    """Yield that the pods leave that keep the pod off a node, for the node with the fewest."""
     found = []
     for place in _least_crowded(cycle, pod, own, nodes):
         there = _in_the_way(cycle, pod, own, nodes[place])
@@ -61,7 +61,7 @@ def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[
 
 
 def softer(pod: Pod, which: Which, terms: tuple[OwnTerm, ...], cycle: Cycle) -> Iterator[Remedy]:
-    """Yield for each required term that it is only preferred; of affinity, those that no pod meets come first."""
+    """Yield each required term as a preferred one; of affinity, terms that no pod matches come first."""
     affinity = pod.spec.affinity or Affinity()
     given: PodAffinity = getattr(affinity, which) or PodAffinity()
     for index, term in enumerate(given.required):
@@ -120,7 +120,7 @@ def _least_crowded(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[
 
 
 def _in_the_way(cycle: Cycle, pod: Pod, own: OwnTerms, info: NodeInfo) -> _InTheWay | None:
-    """Return who keeps the pod off a node; None if that are too many to tell, or some of them cannot leave."""
+    """Return the pods that keep the pod off a node; None if they are too many, or some of them cannot leave."""
     labels = namespace_labels(cycle.objects, pod.namespace)
     found: dict[str, Pod] = {}
     keys: list[str] = []

@@ -1,4 +1,4 @@
-"""What would let a quota take in a pod: a smaller pod, or a larger quota."""
+"""What would make room for a pod in a quota: a smaller pod, or a larger quota."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -17,7 +17,7 @@ Bound = Literal["min", "max"]
 
 
 def quota_remedies(objects: Objects, standing: QuotaStanding) -> Iterator[Remedy]:
-    """Yield what would do for the bound that is reached: the quota's own limit, or what all are sure of together."""
+    """Yield the remedies for the bound that is reached: the quota's own max, or the sum of all min."""
     excess: Sequence[Excess] = standing.over_max or standing.over_total
     if not excess:
         return

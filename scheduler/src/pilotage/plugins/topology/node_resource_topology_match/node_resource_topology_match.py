@@ -65,7 +65,7 @@ NO_TOPOLOGY = Rejection("node(s) had no NodeResourceTopology", preemption_helps=
 NO_SIMULATION = "eviction simulation in NRT is not possible:"
 REJECTIONS = (*MISFITS, INVALID_DATA, NO_TOPOLOGY)
 
-MOST_NODES = 32  # whose zones are looked at for a remedy
+MOST_NODES = 32  # whose zones are considered for a remedy
 
 STRATEGIES = (LEAST, MOST, BALANCED, LEAST_NUMA_NODES)
 DISABLED, ENABLED = "Disabled", "Enabled"
@@ -220,7 +220,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return _except(cycle.objects.troubles(NodeResourceTopology), nodes, codes)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to ask for what one zone has, or another policy on a node."""
+        """Offer a request that fits in one zone, or another policy on a node."""
         infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
         views = {info.name: self._zones.view(cycle.objects, info.name) for info in infos}
         tables = {name: view for name, view in views.items() if isinstance(view, ZoneTable)}

@@ -1,4 +1,4 @@
-"""What would let the kubelet align a pod: a smaller request, or another policy on a node."""
+"""What would allow the kubelet to align a pod: a smaller request, or another policy on a node."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ BEST_EFFORT = "best-effort"
 
 
 def smaller(pod: Pod, demand: Demand, tables: Mapping[str, ZoneTable]) -> Iterator[Remedy]:
-    """Yield the largest request of each resource that one zone of some node has, where that is less than is asked."""
+    """Yield the largest request of each resource that fits in one zone of any node, if lower than the present one."""
     for part in (demand.pod, *demand.containers):
         for resource, amount in part.requests.items():
             found = [
@@ -30,11 +30,11 @@ def smaller(pod: Pod, demand: Demand, tables: Mapping[str, ZoneTable]) -> Iterat
             if 0 < most < amount:
                 remedy = ask_for_less(pod, {resource: pod.requests[resource] - (amount - most)})
                 if remedy is not None:
-                    yield replace(remedy, words=f"{remedy.words}, which one NUMA zone has")
+                    yield replace(remedy, words=f"{remedy.words}, which fits in one NUMA zone")
 
 
 def _most(table: ZoneTable, part: Part, resource: str) -> int:
-    """Return the most of a resource in a zone that has enough of all others."""
+    """Return the largest amount of a resource in a zone with enough of all others."""
     places = range(len(table.available.get(resource, ())))
     others = [(name, amount) for name, amount in part.requests.items() if name != resource and name in table.available]
     fitting = [place for place in places if all(table.available[name][place] >= amount for name, amount in others)]
@@ -42,7 +42,7 @@ def _most(table: ZoneTable, part: Part, resource: str) -> int:
 
 
 def other_policy(info: NodeInfo, report: NodeResourceTopology) -> Remedy:
-    """Return a node whose kubelet aligns pods as far as it can, and takes them all the same."""
+    """Return a node whose kubelet accepts pods that it cannot align."""
     attributes = tuple(each for each in report.attributes if each.name != "topologyManagerPolicy")
     policy = TopologyAttribute("topologyManagerPolicy", BEST_EFFORT)
     changed = msgspec.structs.replace(report, topology_policies=(), attributes=(*attributes, policy))

@@ -190,7 +190,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return Verdicts(counts.codes(nodes), (MISSING_LABEL, TOO_UNEVEN))
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer a larger skew, or to prefer what is demanded."""
+        """Offer a larger skew, or that a constraint is only preferred."""
         return spread_remedies(pod, cycle.notes[self.name], nodes)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:

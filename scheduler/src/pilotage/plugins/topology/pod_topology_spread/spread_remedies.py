@@ -1,4 +1,4 @@
-"""What a pod could ask of its spread instead: a larger skew, or only a preference."""
+"""Weaker spread constraints for a pod: a larger skew, or only a preference."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,14 +14,14 @@ from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import SpreadConstraint
 from pilotage.plugins.topology.pod_topology_spread.spread_counts import HardCounts
 
-LARGE = 2.0  # the size of a change that gives a constraint up
+LARGE = 2.0  # the size of a change that gives up a constraint
 
 
 def spread_remedies(pod: Pod, counts: HardCounts, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield for each constraint that alone keeps some nodes away what would do instead."""
+    """Yield a weaker form of each constraint that alone excludes some nodes."""
     hard = [place for place, each in enumerate(pod.spec.topology_spread_constraints) if each.when_unsatisfiable == HARD]
     if len(hard) != len(counts.spreads):
-        return  # the profile's own, and no matter of the pod
+        return  # these are the profile's default constraints, not the pod's
     skews = [counts.skews(place, nodes) for place in range(len(hard))]
     absent = [nodes.at(domains.ids) == ABSENT for domains in counts.layout.domains]
     broken = [absent[place] | (skews[place] > spread.max_skew) for place, spread in enumerate(counts.spreads)]
@@ -76,7 +76,7 @@ def _changed(pod: Pod, index: int, changed: SpreadConstraint, change: Change, **
 
 
 def _patch(constraints: tuple[SpreadConstraint, ...], index: int) -> list[Any]:
-    """Return a strategic merge patch of the list, whose items are told apart by their keys."""
+    """Return a strategic merge patch of the list, whose items are identified by their keys."""
     changed = constraints[index]
     if sum(each.topology_key == changed.topology_key for each in constraints) > 1:
         return [{"$patch": "replace"}, *map(plain, constraints)]

@@ -174,7 +174,7 @@ def _more_topologies(storage: StorageClass | None, info: NodeInfo) -> Iterator[R
         words="allow volumes of the storage class {class} in {place}",
         values={"class": storage.metadata.name, "place": place},
         changes=(Change("allowedTopologies", len(terms) - 1, len(terms), "terms"),),
-        target=Target("StorageClass", storage.metadata.name, patch_type="merge", group="storage.k8s.io"),
+        target=Target("StorageClass", storage.metadata.name, patch_type="merge", group=StorageClass.api.group),
         patch={"allowedTopologies": msgspec.to_builtins(terms)},
         difference=Difference(objects=(msgspec.structs.replace(storage, allowed_topologies=terms),)),
     )
