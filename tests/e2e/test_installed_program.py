@@ -87,6 +87,6 @@ def test_the_wheel_is_installed_and_kubectl_finds_it(
     assert {"numpy", "pilotage"} <= folders
     assert "kubernetes" not in folders
     assert machine.run("kubectl", "__complete", "pilotage", "que").stdout.splitlines()[0].split() == [
-        *("queue", "Show", "which", "pods", "wait,", "and", "for", "what.")
+        *("queue", "Show", "which", "pods", "are", "waiting,", "and", "why.")
     ]
     assert machine.run("pilotage", "--version").stdout.startswith("pilotage ")

@@ -116,11 +116,18 @@ def test_it_says_what_kube_scheduler_says(cluster: Cluster, name: str) -> None:
 
 def test_a_pod_at_the_gate(cluster: Cluster) -> None:
     """The API server writes its status, and no scheduler ever sees it in its queue."""
-    assert cluster.explain("gated") == (
+    code, text = cluster.explain("gated")
+    node = f"{cluster.namespace}-0"
+    assert (code, text.splitlines()[:2]) == (
         3,
-        "gated  waits: waiting for scheduling gates: [example.com/later]\n"
-        f"  Its status says: {cluster.status_says('gated')}\n"
-        "  It was rejected before any node was considered.\n",
+        [
+            "gated  waits: waiting for scheduling gates: [example.com/later]",
+            f"  Its status says: {cluster.status_says('gated')}",
+        ],
+    )
+    assert text.splitlines()[-1] == (
+        "    owner: remove the scheduling gate example.com/later, or wait until the controller that set it does: "
+        f"fits on {node}"
     )
 
 

@@ -30,8 +30,8 @@ from pilotage.model.selectors import (
 )
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-MOST_CONDITIONS = 24  # up to which each is left out
-MOST_NODES = 32  # that are looked at for labels
+MOST_CONDITIONS = 24  # up to which each of them is left out in turn
+MOST_NODES = 32  # whose labels are considered
 MOST_NAMES = 4  # of nodes that do not exist, for which a similar one is looked up
 # What nodes report about themselves; another node cannot simply be given such a label.
 FACTS = ("kubernetes.io/", "k8s.io/")
@@ -232,7 +232,7 @@ def _owner(
 
 
 def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield the labels that a node would need, of those to which people may give any value."""
+    """Yield the labels that a node would need, if an administrator may set them."""
     infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
     missing = [(info, needed) for info in infos if (needed := _labels_for(pod, info))]
     if not missing:
@@ -247,7 +247,7 @@ def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
 
 
 def _labels_for(pod: Pod, info: NodeInfo) -> dict[str, str | None]:
-    """Return the labels with which a node would do, None for one that must go; {} if that cannot be."""
+    """Return the labels that a node would need, None for one to remove; {} if no labels would do."""
     selector = pod.spec.node_selector or {}
     needed: dict[str, str | None] = {key: value for key, value in selector.items() if info.labels.get(key) != value}
     terms = _terms(pod)
