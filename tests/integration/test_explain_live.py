@@ -150,7 +150,9 @@ def test_whoever_lacks_rights_is_told_all_of_them_and_gets_them_by_the_printed_c
     refused = cluster.ask("runs", flag)
     assert refused.returncode == 2
     rights, _, rest = refused.stderr.partition(" in all namespaces; ")
-    start = f"you are not allowed to get the pod {cluster.namespace}/runs, or to list pods, configmaps, nodes, namespaces"
+    start = (
+        f"you are not allowed to get the pod {cluster.namespace}/runs, or to list pods, configmaps, nodes, namespaces"
+    )
     assert re.fullmatch(re.escape(start) + r" and \d+ other kinds", rights), refused.stderr
     command, _, _ = rest.partition(" grants all of them")
     assert f"--serviceaccount={cluster.namespace}:{reader}" in command

@@ -563,11 +563,17 @@ class TestWhatIsInTheWay:
             ),
             pytest.param(
                 ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
-                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all namespaces; ",
+                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all namespaces",
                 id="not even this one, so that any configuration may be its",
             ),
             pytest.param(
-                ["/api/v1/nodes", "/api/v1/services", "/api/v1/persistentvolumes", "/apis/apps/", "/apis/storage.k8s.io/"],
+                [
+                    "/api/v1/nodes",
+                    "/api/v1/services",
+                    "/api/v1/persistentvolumes",
+                    "/apis/apps/",
+                    "/apis/storage.k8s.io/",
+                ],
                 "you are not allowed to list nodes, persistentvolumes, services, replicasets.apps and ",
                 id="of so many kinds that a list of them would hide the rest",
             ),

@@ -224,7 +224,7 @@ class TestTop:
         cost = {"profile": "batch", "plugin": "Priority", "point": "score", "calls": 9, "seconds": 0.5, "p50": 2e-6}
         told(live, "/plugins", {"kind": "Plugins", "items": [cost]})
         assert (await live.run("top", "plugins", "--no-headers")).stdout.split() == [
-            *("batch", "Priority", "score", "9", "0.500s", "2µs", "0µs", "0")
+            *("batch", "Priority", "score", "9", "500.0ms", "2µs", "0µs", "0")
         ]
 
 
@@ -350,7 +350,9 @@ class TestDoctor:
         wrong = {each["check"]: each for each in found["items"] if each["state"] != "ok"}
         assert set(wrong) == {"server", "kubectl", "rights", "profile", "names", "scheduler"}
         assert all(each["do"] for each in wrong.values())
-        assert any(each["do"].endswith(" --user=jane") for each in found["items"])
+        do = {each["do"] for each in found["items"]}
+        assert "kubectl create rolebinding ask -n pilotage --role=pilotage-ask --user=jane" in do
+        assert any(each.endswith("--clusterrole=pilotage-explainer.pilotage --user=jane") for each in do)
         assert "2 profiles have the schedulerName batch" in wrong["names"]["text"]
 
     async def test_it_ends_with_3_if_something_is_at_fault(self, cluster: AskedCluster) -> None:

@@ -19,7 +19,9 @@ def filled_columns(header: Sequence[str], rows: Iterable[Sequence[str]], *, righ
     if not columns:
         return ""
     flush = [columns.index(place) for place in right if place in columns]
-    return table([header[place] for place in columns], [[row[place] for place in columns] for row in kept_rows], right=flush)
+    return table(
+        [header[place] for place in columns], [[row[place] for place in columns] for row in kept_rows], right=flush
+    )
 
 
 def _cells(line: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> Iterable[str]:

@@ -57,7 +57,9 @@ def _detail(reason: str, pod: Pod, info: NodeInfo) -> str:
     if resource:
         wanted, free, all_of_it = pod.requests.get(resource, 0), info.free(resource), info.allocatable.get(resource, 0)
         # Rounded down: a request for what is shown as free must fit.
-        return f"wants {amount(resource, wanted)}, {amount_at_most(resource, free)} of {amount(resource, all_of_it)} free"
+        return (
+            f"wants {amount(resource, wanted)}, {amount_at_most(resource, free)} of {amount(resource, all_of_it)} free"
+        )
     if reason == FORBIDDEN and (taint := first_untolerated(info.taints, pod.shape.tolerated)) is not None:
         return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
     if reason == PORTS_TAKEN:

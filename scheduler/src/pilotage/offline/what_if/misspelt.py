@@ -82,7 +82,9 @@ _OF_RESOURCES = _Fields("claims limits requests")
 
 def misspelt(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the path of the first misspelt field that decides about pods, and the name that is meant."""
-    unknown = ((path, given, fields, name) for path, given, fields in _parts(manifest) for name in fields.unknown(given))
+    unknown = (
+        (path, given, fields, name) for path, given, fields in _parts(manifest) for name in fields.unknown(given)
+    )
     for path, given, fields, name in islice(unknown, _MOST):
         if (meant := fields.meant(name)) and meant not in given:
             return f"{path}.{name}", meant
