@@ -50,6 +50,14 @@ class TestQueue:
         told = "note: no pod is waiting in empty; -A shows all namespaces\n"
         assert (result.exit_code, result.stdout, result.stderr) == (0, "", told)
 
+    async def test_nobody_waits_for_the_scheduler_that_answers(self, live: AskedCluster) -> None:
+        told(live, "/queue", {"kind": "Queue", "total": 0})
+        result = await live.run("queue", "-n", "shop")
+        assert result.stderr.splitlines()[-1] == (
+            "note: no pod of this scheduler is waiting in shop; -A shows all namespaces and --source local shows the "
+            "pods of other schedulers"
+        )
+
     async def test_numbers_are_flush_right(self, cluster: AskedCluster) -> None:
         lines = (await cluster.run("queue", "-A", "--source", "local")).stdout.splitlines()
         assert [line[:9] for line in lines] == ["WAITING  ", "      2  ", "      1  "]
