@@ -72,3 +72,16 @@ def test_its_readers_are_bound_to_nobody(render: Render) -> None:
     bindings = [each for each in render() if each["kind"] in ("ClusterRoleBinding", "RoleBinding")]
     assert not [each for each in bindings if "api-reader" in each["roleRef"]["name"]]
     assert any("api-reader" in name for name in rights_to_profiles(render()))
+
+
+def test_a_role_for_users_forwards_ports_and_is_bound_to_nobody(render_values: Render) -> None:
+    objects = render_values({})
+    role = of_kind(objects, "Role", "mine-pilotage-ask")
+    assert role is not None
+    assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [
+        (["pods"], ["get", "list"]),
+        (["pods/portforward"], ["create"]),
+    ]
+    assert not [each for each in objects if each.get("roleRef", {}).get("name") == "mine-pilotage-ask"]
+    assert of_kind(render_values({"api": {"enabled": False}}), "Role", "mine-pilotage-ask") is None
+    assert of_kind(render_values({"rbac": {"create": False}}), "Role", "mine-pilotage-ask") is None

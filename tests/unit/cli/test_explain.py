@@ -619,8 +619,7 @@ class TestWhatIsInTheWay:
             ),
             pytest.param(
                 ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
-                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all "
-                "namespaces; ",
+                "you are not allowed to get the pod default/web, or to list pods, configmaps, nodes in all namespaces",
                 id="not even this one, so that any configuration may be its",
             ),
             pytest.param(

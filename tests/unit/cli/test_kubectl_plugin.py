@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kit.asked_cluster import AskedCluster
+from pilotage.cli import candidates
 from pilotage.cli.group import COMMANDS
 from pilotage.cli.printing import amount, share, span
 from pilotage.cli.program import program_name
@@ -52,6 +53,10 @@ def test_every_shell_gets_a_script(pilotage: Pilotage, shell: str) -> None:
 
 
 class TestCandidates:
+    @pytest.fixture(autouse=True)
+    def patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(candidates, "PATIENCE", 60.0)  # this machine may be busy
+
     async def offered(self, cluster: AskedCluster, *words: str) -> list[str]:
         lines = (await cluster.run("__complete", *words)).stdout.splitlines()
         assert lines[-1] in (":0", ":4")

@@ -50,6 +50,14 @@ class TestQueue:
         told = "note: no pod is waiting in empty; -A shows all namespaces\n"
         assert (result.exit_code, result.stdout, result.stderr) == (0, "", told)
 
+    async def test_nobody_waits_for_the_scheduler_that_answers(self, live: AskedCluster) -> None:
+        told(live, "/queue", {"kind": "Queue", "total": 0})
+        result = await live.run("queue", "-n", "shop")
+        assert result.stderr.splitlines()[-1] == (
+            "note: no pod of this scheduler is waiting in shop; -A shows all namespaces and --source local shows the "
+            "pods of other schedulers"
+        )
+
     async def test_numbers_are_flush_right(self, cluster: AskedCluster) -> None:
         lines = (await cluster.run("queue", "-A", "--source", "local")).stdout.splitlines()
         assert [line[:9] for line in lines] == ["WAITING  ", "      2  ", "      1  "]
@@ -224,7 +232,7 @@ class TestTop:
         cost = {"profile": "batch", "plugin": "Priority", "point": "score", "calls": 9, "seconds": 0.5, "p50": 2e-6}
         told(live, "/plugins", {"kind": "Plugins", "items": [cost]})
         assert (await live.run("top", "plugins", "--no-headers")).stdout.split() == [
-            *("batch", "Priority", "score", "9", "0.500s", "2µs", "0µs", "0")
+            *("batch", "Priority", "score", "9", "500.0ms", "2µs", "0µs", "0")
         ]
 
 
@@ -350,7 +358,9 @@ class TestDoctor:
         wrong = {each["check"]: each for each in found["items"] if each["state"] != "ok"}
         assert set(wrong) == {"server", "kubectl", "rights", "profile", "names", "scheduler"}
         assert all(each["do"] for each in wrong.values())
-        assert any(each["do"].endswith(" --user=jane") for each in found["items"])
+        do = {each["do"] for each in found["items"]}
+        assert "kubectl create rolebinding ask -n pilotage --role=pilotage-ask --user=jane" in do
+        assert any(each.endswith("--clusterrole=pilotage-explainer.pilotage --user=jane") for each in do)
         assert "2 profiles have the schedulerName batch" in wrong["names"]["text"]
 
     async def test_it_ends_with_3_if_something_is_at_fault(self, cluster: AskedCluster) -> None:

@@ -42,6 +42,11 @@ def test_a_request_in_a_file_and_its_answer_for_programs(pilotage: Pilotage) -> 
     assert (answer["kind"], answer["verdict"], answer["source"]) == ("WhatIfAnswer", "fits", "file")
     assert answer["pods"] == {"asked": 8, "placed": 8, "waiting": 0}
     assert yaml.safe_load(pilotage("what-if", *CLUSTER, "-f", REQUEST, "-o", "yaml").stdout)["pods"] == answer["pods"]
+    assert {name: each["before"]["unit"] for name, each in answer["use"].items()} == {
+        "cpu": "m",
+        "memory": "bytes",
+        "pods": "pieces",
+    }
 
 
 def test_how_many_fit(pilotage: Pilotage) -> None:

@@ -21,6 +21,13 @@ TAINTED = make_node("n1", taints=[{"key": "dedicated", "value": "gpu", "effect":
             "Insufficient memory", make_pod(memory="20Gi"), make_node(memory="16Gi"), "20Gi, 15Gi of 16Gi", id="memory"
         ),
         pytest.param(
+            "Insufficient memory",
+            make_pod(memory="20Gi"),
+            make_node(memory="16400Mi"),
+            "15.01Gi of 16.02Gi",
+            id="what is free is rounded down, so that a request for it fits",
+        ),
+        pytest.param(
             "Insufficient example.com/gpu",
             make_pod(requests={"example.com/gpu": 1}),
             make_node(),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
 T = TypeVar("T")
+FORBIDDEN = " is forbidden: "  # the API server's and kubectl's words
 NO_OTHER_USER = (
     "the scheduler does not support --as, and would answer with your own rights; use --source local, or omit --as"
 )
@@ -111,7 +112,7 @@ async def opened_or_why(asked: Asked) -> "AsyncIterator[tuple[Here, str]]":
             client = await _client(asked, documents, stack)
             await client.get("/access")
         except (NotReached, Refused) as error:
-            yield Here(asked, documents), str(error)
+            yield Here(asked, documents), _why(error)
         else:
             yield Here(asked, documents, client), ""
 
@@ -153,11 +154,20 @@ async def _scheduler(
         raise
     except (NotReached, Refused) as error:
         if asked.source != AUTO:
-            raise BadInput(f"no scheduler answers: {error}") from None
-        note(f"source: {by_itself}; no scheduler was asked: {error}")
+            raise BadInput(f"no scheduler answers: {_why(error)}") from None
+        note(f"source: {by_itself}; no scheduler was asked: {_why(error)}")
         return None
     note(f"source: the scheduler{_which(asked)}, as {who.get('user', 'you')}")
     return client
+
+
+def _why(error: Exception) -> str:
+    """Return why no scheduler answers, and who can change that if a right is missing."""
+    return (
+        f"{error}; an administrator can bind the chart's Role pilotage-ask to you"
+        if FORBIDDEN in str(error)
+        else str(error)
+    )
 
 
 async def _client(asked: Asked, documents: Documents, stack: AsyncExitStack) -> "SchedulerClient":

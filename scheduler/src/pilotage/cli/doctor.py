@@ -135,7 +135,7 @@ async def _seen(look: Callable[[], Awaitable[Any]]) -> Any:
 async def _rights(documents: Documents, replicas: Sequence[Replica], subject: str) -> list[Right]:
     place = replicas[0].namespace if replicas else USUAL_NAMESPACE
     explainer = f"kubectl create clusterrolebinding explainer --clusterrole=pilotage-explainer.{place} {subject}"
-    forward = f"create the Role of docs/kubectl.md in {place}, and bind it to the user"
+    forward = f"kubectl create rolebinding ask -n {place} --role=pilotage-ask {subject}"
     wanted = (
         ("list", "", "pods", "", "", "queue and explain work only for namespaces that you name", explainer),
         ("list", "", "nodes", "", "", "explain, top and what-if need the scheduler", explainer),

@@ -77,11 +77,21 @@ class _Show:
             for each in data.get("items", ()):
                 click.echo(f"{each['namespace']}/{each['name']}")
         elif not data.get("total"):
-            note(f"no pod is waiting in {namespace}; -A shows all namespaces" if namespace else "no pod is waiting")
+            note(_nothing(namespace, is_live=data.get("source") == "live"))
         elif "groups" in data:
             _print_groups(data["groups"], self._by, headers=self._headers)
         else:
             _print_pods(data.get("items", ()), wide=self._output == "wide", headers=self._headers)
+
+
+def _nothing(namespace: str, *, is_live: bool) -> str:
+    """Return that no pod waits, and where others may wait."""
+    hints = ["-A shows all namespaces"] if namespace else []
+    if is_live:
+        hints.append("--source local shows the pods of other schedulers")
+    whose = " of this scheduler" if is_live else ""
+    told = f"no pod{whose} is waiting" + (f" in {namespace}" if namespace else "")
+    return f"{told}; {' and '.join(hints)}" if hints else told
 
 
 def _print_groups(groups: list[dict[str, Any]], by: str, *, headers: bool) -> None:

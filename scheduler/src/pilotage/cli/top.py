@@ -148,6 +148,13 @@ def _asks_for(requests: dict[str, int], units: dict[str, str]) -> str:
     return ", ".join(told) or "nothing"
 
 
+def _length(seconds: float) -> str:
+    """Return a length of time with three digits or so, since the plugins of a small cluster take less than 1 ms."""
+    if seconds >= 1:
+        return f"{seconds:.1f}s"
+    return f"{seconds * 1000:.1f}ms" if seconds >= 0.001 else f"{seconds * MILLION:.0f}µs"
+
+
 def _tell_plugins(found: dict[str, Any], limit: int, output: str, *, headers: bool) -> None:
     if printed(found, output):
         return
@@ -158,7 +165,7 @@ def _tell_plugins(found: dict[str, Any], limit: int, output: str, *, headers: bo
             each["plugin"],
             each["point"],
             str(each.get("calls", 0)),
-            f"{each.get('seconds', 0.0):.3f}s",
+            _length(each.get("seconds", 0.0)),
             f"{each.get('p50', 0.0) * MILLION:.0f}µs",
             f"{each.get('p99', 0.0) * MILLION:.0f}µs",
             str(each.get("failures", 0)),
