@@ -119,7 +119,7 @@ async def test_a_node_is_compared_with_the_one_of_the_pod(world: World) -> None:
     world.pod("old", cpu="1", node="n2")
     world.pod("web", cpu="500m", node="n2")
     result = await world.explain("web", "--why-not", "n1")
-    assert result.stdout.splitlines()[-1].startswith("  n1 is better than n2 by now, by ")
+    assert result.stdout.splitlines()[-1].startswith("  n1 is now better than n2 by ")
     found = json.loads((await world.explain("web", "--why-not", "n9", "-o", "json")).stdout)["whyNot"]
     assert found["text"] == "there is no node n9"
 

@@ -8,7 +8,9 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from pilotage.offline.what_if.answer import Waiting, WhatIfAnswer
-from pilotage.views.answers import Difference, Plugins, Queue, ReasonGroup
+from pilotage.views.answers import Difference, Plugins, ReasonGroup
+from pilotage.views.answers import Queue as QueueAnswer
+from pilotage.views.answers import QueueGroup as GroupAnswer
 from pilotage.views.answers import RemedyShown as Remedy
 
 
@@ -373,6 +375,18 @@ class WhatIfShown(WhatIfAnswer, frozen=True, kw_only=True, rename="camel"):
 
     kind: Literal["WhatIfAnswer"] = "WhatIfAnswer"
     waiting: list[WaitingShown] = []
+
+
+class QueueGroup(GroupAnswer, frozen=True):
+    """Waiting pods that have something in common, and what would place one of them."""
+
+    remedy: Remedy | None = None
+
+
+class Queue(QueueAnswer, frozen=True, tag="Queue"):
+    """The waiting pods, or groups of them."""
+
+    groups: list[QueueGroup] = []  # type: ignore[assignment]
 
 
 # Commands, and flags or arguments where they print something else.
