@@ -1,4 +1,4 @@
-"""What would place a pod, as somebody may see it."""
+"""Remedies, as a viewer may see them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from pilotage.views.viewer import Words
 
 
 def remedies_shown(found: Iterable[Remedy], words: Words) -> tuple[RemedyShown, ...]:
-    """Return remedies without foreign names; what cannot be said without one is left out."""
+    """Return remedies without foreign names; those that need one are left out."""
     return tuple(_shown(found, words))
 
 
@@ -26,7 +26,7 @@ def _shown(found: Iterable[Remedy], words: Words) -> Iterator[RemedyShown]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without names that are more than text."""
+    """Return a value with names as plain text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Looks for remedies while others are scheduled: one search at a time, not too often, and remembered for a moment."""
+"""Searches for remedies beside scheduling: one search at a time, with pauses, and cached."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from pilotage.views.state import State, Steps
 from pilotage.views.viewer import Words
 
 MOST_KEPT = 64
-LEAST_PAUSE = 0.1  # seconds from one search to the next
+LEAST_PAUSE = 0.1  # seconds between two searches
 
 Key = tuple[str, int]
 
 
 class Remedying:
-    """Finds what would place a pod, or why a node is not its place."""
+    """Finds what would place a pod, or why it is not on a node."""
 
     def __init__(self, state: State, revision: Callable[[], int], budget: Budget) -> None:
         self._state, self._revision, self._budget = state, revision, budget
@@ -29,7 +29,7 @@ class Remedying:
         self._next = 0.0
 
     async def for_waiting(self, pod: Pod, engine: Engine, words: Words) -> Remedied:
-        """Return what would place a pod that waits."""
+        """Return what would place a pending pod."""
         async with self._turn:
             key = pod.uid, self._revision()
             found = self._kept.get(key)
@@ -50,7 +50,7 @@ class Remedying:
         return await self._budget.run(search(state.cache, engine, state.queue.nominator, pod, gang))
 
     async def for_placed(self, pod: Pod, engine: Engine, words: Words, node: str) -> Remedied:
-        """Return why a node is not the place of a pod that has one, or would get one."""
+        """Return why a placed pod is not on a node."""
         state = self._state
         if not words.names_nodes or state.cache.find_node(node) is None:
             return Remedied()

@@ -22,7 +22,7 @@ def health(profiles: Sequence[Manifest], found: Sequence[Replica]) -> dict[str, 
 
 
 def is_lost(profiles: Iterable[Manifest]) -> bool:
-    """Tell whether a profile was rejected or rolled back, so that waiting longer changes nothing."""
+    """Return whether a profile was rejected or rolled back, so that waiting longer does not help."""
     return any(_is_current(each) and _is_lost(condition(each, "Ready")) for each in profiles)
 
 

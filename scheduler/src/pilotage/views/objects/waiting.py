@@ -72,7 +72,7 @@ def queue(
 
 
 def waits(pod: Manifest) -> bool:
-    """Tell whether a pod has no node yet and may still get one."""
+    """Return whether a pod has no node yet and may still get one."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     is_over = status.get("phase") in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp")
     return not spec.get("nodeName") and not is_over
