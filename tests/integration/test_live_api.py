@@ -45,7 +45,7 @@ def until(holds: Callable[[], Any], what: str) -> Any:
     """Wait for something, and return it."""
     deadline = time.monotonic() + PATIENCE
     while not (found := holds()):
-        assert time.monotonic() < deadline, f"in vain: {what}"
+        assert time.monotonic() < deadline, f"this did not happen: {what}"
         time.sleep(0.05)
     return found
 

@@ -1,4 +1,4 @@
-"""The read API of a real scheduler under attack: nothing leaks, probes answer, and pods go on being placed."""
+"""The read API of a real scheduler under attack: nothing leaks, probes pass, and pods are placed."""
 
 import http.client
 import json
@@ -99,7 +99,7 @@ def until(holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any
     """Wait for something, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := holds()):
-        assert time.monotonic() < deadline, f"it did not happen: {what}"
+        assert time.monotonic() < deadline, f"this did not happen: {what}"
         time.sleep(0.05)
     return found
 
@@ -140,7 +140,7 @@ def stage(control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_pa
         kubectl("delete", "clusterrolebinding", accounts, "--ignore-not-found")
 
 
-def test_attacks_leak_nothing_and_delay_no_pod(stage: Stage) -> None:
+def test_attacks_leak_nothing_and_pods_are_placed(stage: Stage) -> None:
     """All on one scheduler: what one attack leaves behind meets the next."""
     for attack in (
         idle_connections,

@@ -83,7 +83,7 @@ async def _played(watch: Slices, plan: Plan, nodes: int, waiting: int) -> tuple[
 
 
 def _print_costs(alone: list[Cost]) -> None:
-    click.echo("answers while the scheduler rests, made each time")
+    click.echo("answers while the scheduler is idle, not shared")
     for each in alone:
         kept = "" if each.is_kept else "  MISSED"
         longest = f"the longest slice {1e3 * each.longest:.2f} ms"

@@ -1,4 +1,4 @@
-"""What each answer costs while the scheduler rests, made anew each time."""
+"""The cost of each answer while the scheduler is idle, without shared answers."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The ring of decisions, the attempts of pods that wait, and what is kept of both."""
+"""The ring of decisions, and the attempts of pending pods."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -35,21 +35,21 @@ def put(log: DecisionLog, name: str, outcome: Outcome) -> QueuedPod:
 @pytest.mark.parametrize(
     ("outcome", "word", "node"),
     [
-        pytest.param(placed("p"), "placed", "n1", id="a place"),
-        pytest.param(FULL, "waits", "", id="no place"),
-        pytest.param(Unplaced("", nominate="n2", victims=("a/b",)), "nominated", "n2", id="a place that is made"),
-        pytest.param(Unplaced("x", nominate=None), "waits", "", id="an earlier nomination stands"),
+        pytest.param(placed("p"), "placed", "n1", id="placed"),
+        pytest.param(FULL, "waits", "", id="not placed"),
+        pytest.param(Unplaced("", nominate="n2", victims=("a/b",)), "nominated", "n2", id="preemption"),
+        pytest.param(Unplaced("x", nominate=None), "waits", "", id="an earlier nomination stays"),
         pytest.param(Unplaced("boom", SCHEDULER_ERROR), "error", "", id="an error"),
     ],
 )
-def test_how_an_attempt_ended(outcome: Outcome, word: str, node: str) -> None:
+def test_outcomes(outcome: Outcome, word: str, node: str) -> None:
     log = DecisionLog()
     put(log, "p", outcome)
     ((number, decision),) = log.newest_first()
     assert (number, decision.outcome, decision.node, decision.key) == (0, word, node, "default/p")
 
 
-def test_what_is_told_instead_of_the_message_is_kept() -> None:
+def test_the_note_replaces_the_message() -> None:
     log = DecisionLog()
     pod = put(log, "p", Unplaced("for the condition", note="for the event"))
     made = log.newest(pod.pod.uid)
@@ -57,7 +57,7 @@ def test_what_is_told_instead_of_the_message_is_kept() -> None:
     assert said_by(made) == ("Unschedulable", "for the event", ())
 
 
-def test_the_ring_forgets_the_oldest() -> None:
+def test_the_ring_drops_the_oldest() -> None:
     log = DecisionLog(most=3)
     for number in range(5):
         put(log, f"p{number}", placed("p"))
@@ -74,7 +74,7 @@ def test_the_ring_forgets_the_oldest() -> None:
             gone()
 
 
-def test_others_may_be_decided_while_somebody_reads() -> None:
+def test_decisions_are_added_while_others_are_read() -> None:
     log = DecisionLog()
     put(log, "a", FULL)
     reading = log.newest_first()
@@ -82,7 +82,7 @@ def test_others_may_be_decided_while_somebody_reads() -> None:
     assert [each.key for _, each in reading] == ["default/a"]
 
 
-def test_a_pod_that_waits_keeps_its_last_attempts() -> None:
+def test_a_pending_pod_keeps_its_last_attempts() -> None:
     log = DecisionLog()
     pod = queued("p")
     for number in range(MOST_ATTEMPTS + 5):
@@ -93,7 +93,7 @@ def test_a_pod_that_waits_keeps_its_last_attempts() -> None:
     assert log.kept == MOST_ATTEMPTS
 
 
-def test_attempts_end_when_the_pod_is_bound_and_not_before() -> None:
+def test_attempts_are_dropped_when_the_pod_is_bound() -> None:
     log = DecisionLog()
     pod = put(log, "p", FULL)
     log.decided(pod, placed("p"), 0.0, 1.0)
@@ -102,7 +102,7 @@ def test_attempts_end_when_the_pod_is_bound_and_not_before() -> None:
     assert (log.attempts(pod.pod.uid), log.kept, log.bound["default-scheduler"]) == ([], 0, 1)
 
 
-def test_all_attempts_together_are_bounded() -> None:
+def test_the_number_of_attempts_is_bounded() -> None:
     log, pods = DecisionLog(most_kept=100), [queued(f"p{number}") for number in range(20)]
     for turn in range(30):
         for pod in pods:
@@ -112,7 +112,7 @@ def test_all_attempts_together_are_bounded() -> None:
     assert all(log.last(pod.pod.uid) is not None for pod in pods)
 
 
-def test_pods_beyond_the_bound_lose_the_oldest_first() -> None:
+def test_the_oldest_attempts_are_dropped_first() -> None:
     log = DecisionLog(most_kept=10)
     pods = [queued(f"p{number}") for number in range(50)]
     for moment, pod in enumerate(pods):
@@ -121,7 +121,7 @@ def test_pods_beyond_the_bound_lose_the_oldest_first() -> None:
     assert [log.last(pod.pod.uid) is not None for pod in pods] == [False] * 40 + [True] * 10
 
 
-def test_no_pod_loses_its_last_attempt_while_another_has_several() -> None:
+def test_the_last_attempt_of_a_pod_is_dropped_last() -> None:
     log = DecisionLog(most_kept=9)
     busy, others = queued("busy"), [queued(f"p{number}") for number in range(8)]
     for moment in range(9):
@@ -133,7 +133,7 @@ def test_no_pod_loses_its_last_attempt_while_another_has_several() -> None:
     assert [each.ended for each in log.attempts(busy.pod.uid)] == [8.0]
 
 
-def test_pods_that_wait_no_more_are_forgotten() -> None:
+def test_attempts_of_other_pods_are_dropped() -> None:
     log = DecisionLog()
     gone, waits = put(log, "gone", FULL), put(log, "waits", FULL)
     for _ in log.forget_all_but(lambda key: key == "default/waits"):

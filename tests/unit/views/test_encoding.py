@@ -1,4 +1,4 @@
-"""Answers are encoded piece by piece, and come out as msgspec would write them."""
+"""Answers are encoded in pieces, with the same result as by msgspec."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -46,11 +46,11 @@ MANY = list(range(2 * A_PIECE + 3))
         pytest.param(Profile(**COMMON, profile=ProfileView(name="p", ready=False)), id="a struct"),
     ],
 )
-def test_it_is_what_msgspec_writes(answer: msgspec.Struct) -> None:
+def test_the_result_is_that_of_msgspec(answer: msgspec.Struct) -> None:
     assert finish(encoded(answer))[0] == msgspec.json.encode(answer)
 
 
-def test_the_time_alone_does_not_change_the_tag() -> None:
+def test_the_time_does_not_change_the_tag() -> None:
     tags = [finish(encoded(Queue(**{**COMMON, **change})))[1] for change in ({}, {"at": LATER}, {"total": 1})]
     assert tags[0] == tags[1] != tags[2]
 

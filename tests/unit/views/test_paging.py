@@ -10,7 +10,7 @@ from pilotage.views.state import STEP, finish
 
 
 @pytest.mark.parametrize("key", [("a",), (1.5, "shop/web"), (0, -3, 'x"y'), (7,)])
-def test_a_token_stands_for_its_key(key: tuple[object, ...]) -> None:
+def test_a_token_contains_its_key(key: tuple[object, ...]) -> None:
     shape: Any = tuple[tuple(type(part) for part in key)]  # type: ignore[misc]
     assert after(continued(*key), shape) == key
 
@@ -18,14 +18,14 @@ def test_a_token_stands_for_its_key(key: tuple[object, ...]) -> None:
 @pytest.mark.parametrize(
     "token",
     [
-        pytest.param("!", id="no base64"),
-        pytest.param("AAAA", id="no JSON"),
-        pytest.param(continued("a", 1), id="of something else"),
+        pytest.param("!", id="not base64"),
+        pytest.param("AAAA", id="not JSON"),
+        pytest.param(continued("a", 1), id="of another path"),
         pytest.param("W" * 4000, id="too long"),
-        pytest.param("ü", id="no ASCII"),
+        pytest.param("ü", id="not ASCII"),
     ],
 )
-def test_a_token_that_is_none_is_refused(token: str) -> None:
+def test_an_invalid_token_is_rejected(token: str) -> None:
     with pytest.raises(InvalidQuestion, match="continue: not a token of this path"):
         after(token, tuple[int])
 
@@ -44,5 +44,5 @@ def test_pages_are_in_order_and_complete() -> None:
     assert seen == sorted(items)
 
 
-def test_others_have_a_turn_now_and_then() -> None:
+def test_paging_takes_many_steps() -> None:
     assert sum(1 for _ in page(range(1000), lambda item: (item,), 10, None)) == 1000 / STEP

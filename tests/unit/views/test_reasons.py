@@ -16,13 +16,13 @@ OTHER = Rejection("no", plugin="SomebodyElses")
 @pytest.mark.parametrize(
     ("reason", "counted", "plugins", "code"),
     [
-        pytest.param("", [(CPU, 1), (TAINT, 9)], (), ("InsufficientResources", "wait"), id="what time can heal first"),
-        pytest.param("", [(CORDONED, 9), (TAINT, 1)], (), ("UntoleratedTaint", "owner"), id="then what the owner can"),
-        pytest.param("", [(CORDONED, 1)], (), ("NodeCordoned", "admin"), id="then what the admin can"),
-        pytest.param("", [(OTHER, 2), (CPU, 1)], (), ("RejectedByPlugin", "wait"), id="of one tier the most nodes"),
+        pytest.param("", [(CPU, 1), (TAINT, 9)], (), ("InsufficientResources", "wait"), id="wait comes first"),
+        pytest.param("", [(CORDONED, 9), (TAINT, 1)], (), ("UntoleratedTaint", "owner"), id="then owner"),
+        pytest.param("", [(CORDONED, 1)], (), ("NodeCordoned", "admin"), id="then admin"),
+        pytest.param("", [(OTHER, 2), (CPU, 1)], (), ("RejectedByPlugin", "wait"), id="within a tier the most nodes"),
         pytest.param(SCHEDULER_ERROR, [(CPU, 1)], (), ("SchedulerError", "scheduler"), id="an error"),
-        pytest.param("", [], ("Coscheduling",), ("GangNotComplete", "wait"), id="no node was looked at"),
-        pytest.param("", [], (), ("NoNodes", "admin"), id="there is no node"),
+        pytest.param("", [], ("Coscheduling",), ("GangNotComplete", "wait"), id="no node was evaluated"),
+        pytest.param("", [], (), ("NoNodes", "admin"), id="no nodes"),
     ],
 )
 def test_the_code_of_an_attempt(
@@ -31,7 +31,7 @@ def test_the_code_of_an_attempt(
     assert main_code(reason, counted, plugins) == code
 
 
-def test_every_code_is_of_a_plugin_that_there_is() -> None:
+def test_every_code_belongs_to_an_existing_plugin() -> None:
     ours = {entry.plugin.name for entry in built_in() if entry.origin == BUILT_IN}
     stand_ins = {"PodLimits", "RaceGuard", "NodesOfProfile"}
     assert set(CODES) - ours - stand_ins == set()
@@ -43,12 +43,12 @@ def test_every_code_is_of_a_plugin_that_there_is() -> None:
         pytest.param(
             "long", [(TAINT, 1), (CPU, 2)], "", "Insufficient cpu, node(s) had untolerated taint(s)", id="many"
         ),
-        pytest.param("of a plugin", [], "", "of a plugin", id="no node was looked at"),
+        pytest.param("of a plugin", [], "", "of a plugin", id="no node was evaluated"),
         pytest.param("pod web-1 lacks a sibling", [], "shop/web-1", "pod lacks a sibling", id="its own name"),
         pytest.param("Pod shop/web-1 is over", [], "shop/web-1", "Pod is over", id="its own name and namespace"),
     ],
 )
-def test_pods_that_wait_for_the_same_say_the_same(
+def test_pods_that_wait_for_the_same_thing_have_one_text(
     message: str, counted: list[tuple[Rejection, int]], key: str, text: str
 ) -> None:
     assert summary(message, counted, key) == text

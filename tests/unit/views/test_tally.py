@@ -1,4 +1,4 @@
-"""The tally says at any time what counting all waiting pods would say."""
+"""The tally always equals a count of all pending pods."""
 
 from collections import Counter
 from typing import Any
@@ -121,7 +121,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 @examples(1000)
-def test_it_is_what_counting_all_pods_gives(steps: list[tuple[tuple[Any, ...], bool]]) -> None:
+def test_it_equals_a_count_of_all_pods(steps: list[tuple[tuple[Any, ...], bool]]) -> None:
     world = World()
     for (name, *arguments), asks in steps:
         getattr(world, name)(*arguments)
@@ -130,7 +130,7 @@ def test_it_is_what_counting_all_pods_gives(steps: list[tuple[tuple[Any, ...], b
     world.compare()
 
 
-def test_only_what_has_changed_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_changed_pods_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world, looked = World(), list[str]()
     for number in range(20):
         world.add(number)
@@ -148,7 +148,7 @@ def test_only_what_has_changed_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> 
     assert sorted(looked) == ["ns0/p0", "ns2/p20"]
 
 
-def test_an_answer_that_begins_while_another_counts_sees_all() -> None:
+def test_concurrent_answers_see_all_pods() -> None:
     world = World()
     for number in range(3 * module.LOOKS):
         world.add(number)
@@ -160,7 +160,7 @@ def test_an_answer_that_begins_while_another_counts_sees_all() -> None:
     assert world.counted() == world.expected()
 
 
-def test_what_was_forgotten_while_an_answer_counted_is_counted_again() -> None:
+def test_what_is_freed_during_an_answer_is_counted_again() -> None:
     world = World()
     for number in range(3 * module.LOOKS):
         world.add(number)
@@ -171,7 +171,7 @@ def test_what_was_forgotten_while_an_answer_counted_is_counted_again() -> None:
     assert world.counted() == world.expected()
 
 
-def test_what_nobody_asks_for_is_forgotten_little_by_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unused_tally_is_freed_in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FREED_AT_ONCE", 2)
     world = World()
     for number in range(5):
@@ -188,7 +188,7 @@ def test_what_nobody_asks_for_is_forgotten_little_by_little(monkeypatch: pytest.
     assert world.tally._past == []
 
 
-def test_streams_hear_of_pods_that_changed() -> None:
+def test_changed_pods_are_news_for_streams() -> None:
     world = World()
     world.tally.news = {}
     for number in (0, 1):
@@ -203,7 +203,7 @@ def test_streams_hear_of_pods_that_changed() -> None:
     assert set(world.tally.news) == {"ns0/p0"}
 
 
-def test_the_oldest_of_a_cell_is_found_when_it_has_left() -> None:
+def test_the_oldest_pod_of_a_cell_is_found() -> None:
     cell = Cell(Kind(None, "active", (), "", "", "wait"))  # type: ignore[arg-type]
     for key, since in (("a", 2.0), ("b", 1.0), ("c", 3.0)):
         cell.put(key, since)

@@ -28,19 +28,19 @@ def state() -> State:
     [
         pytest.param("1 Insufficient cpu, 2 Too many pods.", None, id="no name"),
         pytest.param("1/3 nodes are available", None, id="numbers of nodes"),
-        pytest.param("didn't match Pod's node affinity/selector", None, id="our own words"),
-        pytest.param("had taint nvidia.com/gpu, wants shop/web-0", None, id="a key with a domain, and an own pod"),
+        pytest.param("didn't match Pod's node affinity/selector", None, id="words that look like names"),
+        pytest.param("had taint nvidia.com/gpu, wants shop/web-0", None, id="a key with a domain, and a visible pod"),
         pytest.param("SySched on n1 is full", "SySched on ...", id="a node"),
         pytest.param("full: n1.", "full ...", id="a node at the end of a sentence"),
         pytest.param('"worker.example.com" is full', " ...", id="a node in quotes"),
-        pytest.param('node "gone-1" was deleted', "node ...", id="a node that is gone"),
+        pytest.param('node "gone-1" was deleted', "node ...", id="a deleted node"),
         pytest.param("waits for batch/low-1 to go", "waits for ...", id="a pod of another namespace"),
         pytest.param("x 0/14 y", "x ...", id="a pod whose name looks like a number of nodes"),
         pytest.param("first batch/a, then n1", "first ...", id="the first of several names"),
         pytest.param("<b>batch/a</b>", "<b> ...", id="markup around a name"),
     ],
 )
-def test_who_views_one_namespace(text: str, shown: str | None) -> None:
+def test_texts_for_a_viewer_of_one_namespace(text: str, shown: str | None) -> None:
     assert Words(state(), VIEWER)(text) == (text if shown is None else shown)
 
 
@@ -52,17 +52,17 @@ def test_who_views_one_namespace(text: str, shown: str | None) -> None:
         pytest.param(OF_NODES, " ...", id="nodes, and the pods of one namespace"),
     ],
 )
-def test_who_views_more(viewer: Viewer, shown: str) -> None:
+def test_texts_for_other_viewers(viewer: Viewer, shown: str) -> None:
     assert Words(state(), viewer)("batch/a, then n1") == shown
 
 
-def test_a_text_with_a_foreign_name_is_known() -> None:
+def test_foreign_names_are_detected() -> None:
     words = Words(state(), VIEWER)
     assert words.names_foreign("on n1")
     assert not words.names_foreign("on one node")
 
 
-def test_a_text_is_looked_through_once() -> None:
+def test_texts_are_cached() -> None:
     words = Words(state(), VIEWER)
     assert words("on n1") is words("on n1")
     assert cast(Any, words)._known == {"on n1": "on ..."}

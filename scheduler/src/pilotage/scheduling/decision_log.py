@@ -1,4 +1,4 @@
-"""The last decisions: one tuple for each, put down as it is made and put into words when somebody asks."""
+"""The last decisions: one tuple each, formatted only on request."""
 
 import time
 from collections import Counter, OrderedDict, deque
@@ -17,11 +17,11 @@ MOST_ATTEMPTS = 20  # of one waiting pod
 MOST_KEPT = 40_000  # attempts of all waiting pods together
 A_STEP = 500  # pods
 
-Made = tuple[object, ...]  # a decision as it is kept: the fields of one, which costs less than to construct one
+Made = tuple[object, ...]  # a decision as a plain tuple, which is cheaper to create
 
 
 class Decision(NamedTuple):
-    """How one attempt ended, as it is kept; times are those of `perf_counter`."""
+    """The outcome of one attempt; times are those of `perf_counter`."""
 
     ended: float
     started: float
@@ -31,15 +31,15 @@ class Decision(NamedTuple):
     attempt: int
     first: float | None  # when the pod was first ready, by the queue's clock
     hash: str  # of the configuration
-    node: str  # its place, or the node that was nominated for it
-    feasible: int  # 0 where it got no place
-    nodes: int  # there were
+    node: str  # where it was placed, or the node nominated for it
+    feasible: int  # 0 if it was not placed
+    nodes: int  # in the cluster
     ties: int
-    reason: str  # as in the condition; "" where it got a place
+    reason: str  # as in the condition; "" if it was placed
     message: str
     victims: int
     counted: Counted
-    fits: int | None  # how many pods of its gang found a place, where that was tried
+    fits: int | None  # how many pods of its gang fit; None if that was not tried
 
     @property
     def namespace(self) -> str:
@@ -57,31 +57,31 @@ class Decision(NamedTuple):
 
 
 class Expired(Exception):
-    """What was asked for is not kept any more."""
+    """The decisions are no longer kept."""
 
 
 class DecisionLog:
-    """The newest decisions by number, and of each pod that waits its last attempts."""
+    """The newest decisions by number, and the last attempts of each pending pod."""
 
     def __init__(self, *, most: int = MOST_DECISIONS, most_kept: int = MOST_KEPT) -> None:
-        self.count = 0  # of all decisions so far: the number of the next one
-        self.failed = 0  # attempts that ended without a place
+        self.count = 0  # decisions so far; the number of the next one
+        self.failed = 0  # attempts that did not place the pod
         self.bound: Counter[str] = Counter()  # pods, by profile
-        self.hash = ""  # of the configuration that decides
+        self.hash = ""  # of the running configuration
         self._ring: deque[Made] = deque(maxlen=most)
-        self._attempts: OrderedDict[str, list[Made]] = OrderedDict()  # by uid; the pod that was tried last is last
-        self._several: OrderedDict[str, None] = OrderedDict()  # those with more than one
+        self._attempts: OrderedDict[str, list[Made]] = OrderedDict()  # by uid; the pod with the newest attempt is last
+        self._several: OrderedDict[str, None] = OrderedDict()  # pods with more than one
         self._kept, self._most_kept = 0, most_kept
         self._wall = time.time() - perf_counter()
 
     def watch(self, loop: Loop, bindings: Bindings) -> None:
-        """Hear how attempts end."""
+        """Subscribe to decisions and binds."""
         loop.on_decided.connect(self.decided)
         bindings.on_bound.connect(self._bound)
         bindings.on_failed.connect(lambda queued, outcome, started: self.decided(queued, outcome, started, None))
 
     def decided(self, queued: QueuedPod, outcome: Outcome, started: float, ended: float | None) -> None:
-        """Put a decision down."""
+        """Record a decision."""
         pod = queued.pod
         self.count += 1
         ended = perf_counter() if ended is None else ended
@@ -131,7 +131,7 @@ class DecisionLog:
         self._forget(pod.uid)
 
     def _make_room(self) -> None:
-        """Drop old attempts of the pod that was tried longest ago; its last one only if every pod has just one."""
+        """Drop old attempts of the pod that was tried longest ago, but its last one only if no pod has several."""
         if not self._several:
             self._forget(next(iter(self._attempts)))
             return
@@ -148,7 +148,7 @@ class DecisionLog:
         self._several.pop(uid, None)
 
     def forget_all_but(self, is_waiting: Callable[[str], bool]) -> Iterator[None]:
-        """Drop the attempts of pods that wait no more, by namespace/name, in steps."""
+        """Drop the attempts of pods that are no longer pending, in steps."""
         for number, (uid, attempts) in enumerate(list(self._attempts.items())):
             if number % A_STEP == A_STEP - 1:
                 yield
@@ -167,32 +167,34 @@ class DecisionLog:
 
     @property
     def pods(self) -> int:
-        """Return of how many pods attempts are kept."""
+        """Return the number of pods with attempts."""
         return len(self._attempts)
 
     @property
     def kept(self) -> int:
-        """Return how many attempts of waiting pods are kept."""
+        """Return the number of attempts of pending pods."""
         return self._kept
 
     def moment(self, when: float) -> float:
-        """Return a moment of `perf_counter` as seconds since 1970."""
+        """Return a time of `perf_counter` as seconds since 1970."""
         return self._wall + when
 
     def newest_first(self, before: int | None = None) -> Iterator[tuple[int, Decision]]:
-        """Return decisions with their numbers, from the newest, or the one before a number, to the oldest."""
+        """Return decisions with their numbers, the newest first, or those before a number."""
         end = self.count if before is None else min(before, self.count)
         if end < self.oldest:
             raise Expired
-        kept = list(islice(reversed(self._ring), self.count - end, None))  # others come while somebody looks
+        kept = list(
+            islice(reversed(self._ring), self.count - end, None)
+        )  # new ones are added while the caller iterates
         return ((end - 1 - place, Decision._make(made)) for place, made in enumerate(kept))
 
     def durations(self, most: int) -> list[float]:
-        """Return how many seconds the last attempts took."""
+        """Return the durations of the last attempts in seconds."""
         return [made[0] - made[1] for made in islice(reversed(self._ring), most)]  # type: ignore[operator]
 
     def since(self, number: int) -> list[tuple[int, Decision]]:
-        """Return the decisions from a number on, the oldest first; Expired if some of them are not kept any more."""
+        """Return the decisions from a number on, the oldest first; Expired if some are no longer kept."""
         if number < self.oldest:
             raise Expired
         found = islice(reversed(self._ring), max(0, self.count - number))
@@ -200,16 +202,16 @@ class DecisionLog:
         return [(self.count - 1 - place, Decision._make(newest[place])) for place in range(len(newest) - 1, -1, -1)]
 
     def attempts(self, uid: str) -> list[Decision]:
-        """Return the attempts of a pod that waits, the newest first."""
+        """Return the attempts of a pending pod, the newest first."""
         return [Decision._make(made) for made in reversed(self._attempts.get(uid, ()))]
 
     def newest(self, uid: str) -> Made | None:
-        """Return the last attempt of a pod that waits; the same object until there is another."""
+        """Return the last attempt of a pending pod; the same object until the next attempt."""
         attempts = self._attempts.get(uid)
         return attempts[-1] if attempts else None
 
     def last(self, uid: str) -> Decision | None:
-        """Return the last attempt of a pod that waits."""
+        """Return the last attempt of a pending pod."""
         made = self.newest(uid)
         return None if made is None else Decision._make(made)
 

@@ -1,1 +1,1 @@
-"""State in, answers out: what people and programs may read about a scheduler, as pure functions."""
+"""What people and programs may read about a scheduler: functions from its state to answers."""

@@ -16,9 +16,9 @@ OutcomeName = Literal["", "placed", "waits", "nominated", "error"]
 
 @dataclass(frozen=True)
 class DecisionsQuestion:
-    """Which decisions."""
+    """Selects decisions."""
 
-    since: int = 0  # a number in the log: only this one and later ones
+    since: int = 0  # the lowest number to include
     node: str = ""
     namespace: str = ""
     outcome: OutcomeName = ""
@@ -27,14 +27,14 @@ class DecisionsQuestion:
     continue_: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Reject unknown values."""
         known = get_args(OutcomeName)
         if self.outcome not in known:
             raise InvalidQuestion(f"outcome: {self.outcome!r} is unknown; use one of {', '.join(known[1:])}")
 
 
 def decisions(state: State, viewer: Viewer, stamp: Stamp, question: DecisionsQuestion) -> Steps[answers.Decisions]:
-    """Return decisions; Expired if the token is about some that are not kept any more."""
+    """Return a page of decisions; Expired if they are no longer kept."""
     behind = after(question.continue_, tuple[int])
     words, items, token = Words(state, viewer), list[DecisionShown](), ""
     looked = state.log.newest_first(None if behind is None else behind[0])
@@ -64,7 +64,7 @@ def _matches(decision: Decision, viewer: Viewer, question: DecisionsQuestion) ->
 
 
 def shown(state: State, number: int, decision: Decision, words: Words) -> DecisionShown:
-    """Return a decision in words."""
+    """Return a decision as the API shows it."""
     return DecisionShown(
         at=when(state.log.moment(decision.ended)),
         n=number,
@@ -102,7 +102,7 @@ def attempt_shown(state: State, decision: Decision, words: Words) -> AttemptShow
 
 
 def nodes_of(decision: Decision) -> int:
-    """Return how many nodes were looked at."""
+    """Return how many nodes were evaluated."""
     return decision.nodes or sum(number for _, number in decision.counted)
 
 
@@ -112,7 +112,7 @@ def micros_of(decision: Decision) -> int:
 
 
 def because(decision: Decision, words: Words) -> str:
-    """Return in a few words why it ended so."""
+    """Return the reason for the outcome in a few words."""
     match decision.outcome:
         case "placed" if decision.feasible == 1:
             return "the only node that fits, or the one that was nominated"
@@ -121,6 +121,6 @@ def because(decision: Decision, words: Words) -> str:
         case "placed":
             return "the highest score"
         case "nominated" if decision.victims:
-            return f"{decision.victims} pod(s) are evicted for it"
+            return f"{decision.victims} pod(s) are evicted to make room"
         case _:
             return words(summary(decision.message, decision.counted))

@@ -1,4 +1,4 @@
-"""What has changed in half a second, for whoever follows."""
+"""The changes of half a second, as server-sent events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,26 +13,26 @@ from pilotage.views.queue import item_of
 from pilotage.views.state import State, Steps
 from pilotage.views.viewer import Viewer, Words
 
-MOST_CHANGES = 200  # of a topic in one batch; beyond that the client asks for its page again
+MOST_CHANGES = 200  # of a topic in one batch; beyond that clients reload their pages
 A_STEP = 20  # rows
 _encode = msgspec.json.Encoder().encode
 
 
 class Audience(NamedTuple):
-    """All streams that are told the same."""
+    """Streams that receive the same events."""
 
     viewer: Viewer
     topics: tuple[str, ...]
     namespace: str = ""  # "" for all that the viewer sees
 
     def sees(self, namespace: str) -> bool:
-        """Return whether these streams are told about the pods of a namespace."""
+        """Return whether these streams include the pods of a namespace."""
         return self.namespace in ("", namespace) and self.viewer.sees(namespace)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What has changed between two revisions; None where it is too much to tell."""
+    """What changed between two revisions; None for a topic with too many changes."""
 
     before: int
     revision: int
@@ -41,11 +41,11 @@ class Changes:
     left: Sequence[str] = ()
     nodes: Sequence[str] | None = ()
     profiles: Sequence[str] = ()
-    told: dict[Audience, bytes] = field(default_factory=dict, compare=False)  # as each is told
+    told: dict[Audience, bytes] = field(default_factory=dict, compare=False)  # encoded
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether there is nothing to tell."""
+        """Return whether nothing changed."""
         return not any((self.decisions is None, self.waiting is None, self.nodes is None)) and not any(
             (self.decisions, self.waiting, self.left, self.nodes, self.profiles)
         )
@@ -57,12 +57,12 @@ def hello(revision: int, topics: Sequence[str]) -> bytes:
 
 
 def resync(revision: int, topics: Sequence[str]) -> bytes:
-    """Return that a client should ask for its pages again."""
+    """Return the event that tells clients to reload their pages."""
     return event("resync", revision, Resync(revision=revision, topics=list(topics)))
 
 
 def event(name: str, revision: int, content: msgspec.Struct) -> bytes:
-    """Return a server-sent event: JSON has no line ends of its own."""
+    """Return a server-sent event: its JSON contains no line breaks."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (revision, name.encode(), _encode(content))
 
 

@@ -1,4 +1,4 @@
-"""Why a pod goes where it goes, as groups of nodes and pages of them; never one object for each node of the cluster."""
+"""Why a pod fits where it fits: groups of nodes and pages of single ones, never an object for every node."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ A_PART = 500  # nodes that are sorted in one step
 
 @dataclass(frozen=True)
 class ExplainQuestion:
-    """Which nodes are to be shown one by one: those that fit, the others, one by its name, or all."""
+    """Which single nodes to show: those that fit, the others, one by name, or all."""
 
     nodes: str = ""
     limit: int = 50
@@ -42,7 +42,7 @@ class ExplainQuestion:
 
 @dataclass(frozen=True)
 class Remedied:
-    """What would help, as far as it was looked for."""
+    """Remedies, if they were searched for."""
 
     remedies: tuple[RemedyShown, ...] = ()
     none: str = ""
@@ -58,7 +58,7 @@ def explanation(
     question: ExplainQuestion,
     remedied: Remedied = Remedied(),  # noqa: B008 - it is frozen
 ) -> Steps[Explanation]:
-    """Ask all plugins about a pod, without giving it a place."""
+    """Evaluate a pod with all plugins, without placing it."""
     found = _Explaining(state, viewer, pod.on(""), engine)
     error = found.decide()
     yield
@@ -88,7 +88,7 @@ def explanation(
 
 
 class _Explaining:
-    """One attempt that is only looked at."""
+    """An attempt without consequences."""
 
     def __init__(self, state: State, viewer: Viewer, pod: Pod, engine: Engine) -> None:
         self.words = Words(state, viewer)
@@ -97,13 +97,13 @@ class _Explaining:
         self._attempt = Attempt(state.cache, engine, state.queue.nominator, pod)
         self._scores: dict[str, tuple[Ints, Ints]] = {}  # raw and normalised, of the nodes that fit
         self._totals: Ints = np.zeros(0, np.int64)
-        # As it was decided: the cluster changes while the answer is made.
+        # As decided: the cluster changes while the answer is built.
         self._infos: list[NodeInfo] = []
         self._codes: Codes = np.zeros(0, np.uint16)  # of each of these nodes
         self._rejections: list[Rejection] = []  # that the codes index
 
     def decide(self) -> str:
-        """Ask all plugins; returns what went wrong."""
+        """Run all plugins; returns the error of one that failed."""
         attempt = self._attempt
         try:
             if attempt.run_pre_filter().rejection is not None or not len(attempt.cycle.nodes):
@@ -140,12 +140,12 @@ class _Explaining:
         return len(self._infos) - left_out
 
     def before(self) -> ReasonGroup | None:
-        """Return what was said before any node was looked at."""
+        """Return the rejection by a PreFilter plugin, which comes before any node is evaluated."""
         rejection = self._attempt.before.rejection
         return None if rejection is None else group_of(rejection, 0, self.words)
 
     def groups(self) -> list[ReasonGroup]:
-        """Return the nodes that do not do, by reason, the largest group first."""
+        """Return the rejected nodes by reason, the largest group first."""
         ranked = sorted(self._counted(), key=lambda each: -each[1])[:MOST_GROUPS]
         return [
             group_of(rejection, number, self.words, self._example(rejection))
@@ -194,7 +194,7 @@ class _Explaining:
         return NodesExplained(total=total, items=items, continue_=continued(*keys[-1]) if more else "")
 
     def _keys(self, wanted: str, places: dict[str, int]) -> Iterator[list[tuple[int, int, str]]]:
-        """Yield what nodes are sorted by, in parts, and note where each is."""
+        """Yield the sort keys of nodes in parts, and record the place of each node."""
         if self.feasible is None or len(self._codes) < len(self._infos):
             return
         chosen = self._chosen(wanted)

@@ -1,4 +1,4 @@
-"""Gangs: how far each is, and what keeps it from starting."""
+"""Gangs: the progress of each, and what blocks it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class _Members:
 def gangs(
     state: State, viewer: Viewer, stamp: Stamp, *, namespace: str = "", limit: int = 100, token: str = ""
 ) -> Steps[Gangs]:
-    """Return the gangs of the namespaces that may be seen."""
+    """Return the gangs of visible namespaces."""
     every = yield from _every(state, viewer, namespace)
     behind = after(token, tuple[str, str, str])
     found, total, more = yield from page(
@@ -53,7 +53,7 @@ def gangs(
 
 
 def gang(state: State, viewer: Viewer, stamp: Stamp, namespace: str, name: str) -> Steps[Gang | None]:
-    """Return one gang with its pods that wait; None if there is none of this name."""
+    """Return one gang with its pending pods; None if it does not exist."""
     every = yield from _every(state, viewer, namespace)
     found = next((each for each in every.items() if each[0].name == name), None)
     if found is None:
@@ -116,7 +116,7 @@ def _plugins(state: State, profile: str) -> Iterator[Coscheduling]:
 
 
 def _blocked_by(state: State, members: _Members, words: Words) -> BlockedBy | None:
-    """Return what the newest attempt of any of its pods says; of those one that names no sibling in its place."""
+    """Return the reason of the newest attempt of any of its pods, one about nodes rather than about siblings."""
     tried = [(last, queued) for queued in members.waiting if (last := state.log.last(queued.pod.uid)) is not None]
     if not tried:
         return None

@@ -1,4 +1,4 @@
-"""Names, zones and types of all nodes, which hardly ever change: kept until a node does."""
+"""Names, zones and types of all nodes, kept until a node changes."""
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ A_PART = 500  # nodes in one step
 class Distinct:
     """The values of a label that occur, and the place of each node's among them; none if no node has the label.
 
-    Not by the columns of the cache: a label that nobody else asks for would cost every update of a node.
+    Not from the columns of the cache: a column that only this uses would cost every update of a node.
     """
 
     def __init__(self, label: str) -> None:
@@ -21,7 +21,7 @@ class Distinct:
         self._found: list[int] = []
 
     def add(self, infos: Iterable[NodeInfo]) -> None:
-        """Look at more nodes; "" stands for those without the label."""
+        """Add nodes; "" stands for those without the label."""
         label, known = self._label, self._known
         self._found += [known.setdefault(info.labels.get(label, ""), len(known)) for info in infos]
 
@@ -47,7 +47,7 @@ class Named:
 
 
 class NodeNames:
-    """The names of the last version that was asked for."""
+    """Keeps the names of the version that was last requested."""
 
     def __init__(self) -> None:
         self._kept: Named | None = None

@@ -1,4 +1,4 @@
-"""Nodes: all of them as columns, a page of them as rows, and each with who is on it."""
+"""Nodes: all as columns, a page as rows, and one with its pods."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,19 +35,19 @@ REPELLING = ("NoSchedule", "NoExecute")
 
 @dataclass(frozen=True)
 class NodesQuestion:
-    """Which resources, and in which form."""
+    """Selects resources, and the form of the answer."""
 
-    columns: tuple[str, ...] = ()  # none: cpu, memory and whatever else any node has, up to 16
+    columns: tuple[str, ...] = ()  # none: cpu, memory and all other resources of nodes, up to 16
     form: Literal["columns", "rows"] = "columns"
     limit: int = 100
     continue_: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Reject invalid values."""
         if self.form not in ("columns", "rows"):
             raise InvalidQuestion(f"format: {self.form!r} is unknown; use columns or rows")
         if len(self.columns) > MOST_COLUMNS:
-            raise InvalidQuestion(f"columns: {len(self.columns)} are too many; ask for {MOST_COLUMNS} at most")
+            raise InvalidQuestion(f"columns: {len(self.columns)} are too many; the limit is {MOST_COLUMNS}")
 
 
 def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTable]:
@@ -84,7 +84,7 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
 
 
 class _Columns:
-    """All nodes at one moment: the cluster changes while the answer is made."""
+    """All nodes at one moment: the cluster changes while the answer is built."""
 
     def __init__(self, state: State, resources: Sequence[str]) -> None:
         every = state.cache.nodes()
@@ -96,7 +96,7 @@ class _Columns:
 
 
 def resources_of(state: State, wanted: Sequence[str] = ()) -> list[str]:
-    """Return the resources to show, of those that any node has."""
+    """Return the resources to show, if any node has them."""
     known = state.cache.columns.resources()
     if wanted:
         return [name for name in dict.fromkeys(wanted) if name in known]
@@ -154,7 +154,7 @@ def _row(info: NodeInfo, resources: Sequence[str], flags: int) -> NodeRow:
 
 
 def node_view(state: State, viewer: Viewer, stamp: Stamp, name: str) -> Steps[NodeView | None]:
-    """Return a node with who is on it; None if there is none of this name."""
+    """Return a node with its pods; None if it does not exist."""
     info = state.cache.find_node(name)
     if info is None:
         return None

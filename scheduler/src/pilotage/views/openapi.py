@@ -1,4 +1,4 @@
-"""The OpenAPI description of the read API, made of its paths and structs."""
+"""The OpenAPI description of the read API, generated from its paths and structs."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from pilotage.views.paths import PATHS, Path
 
 REF = "#/components/schemas/{name}"
 ERRORS = {
-    "400": "A parameter cannot be; the message says which, and what can.",
-    "401": "Nobody is known by the token or the certificate.",
+    "400": "A parameter is invalid; the message names it.",
+    "401": "The token or certificate is missing or invalid.",
     "403": "You may not see this.",
-    "404": "There is no such thing.",
-    "410": "The token is about what is not kept any more; begin anew.",
-    "429": "There are too many streams.",
-    "503": "Only the leader answers this, and the details name it; or it has no time now, see Retry-After.",
+    "404": "It does not exist.",
+    "410": "The continue token has expired; start again without it.",
+    "429": "Too many streams are open.",
+    "503": "Only the leader answers this (the details name it), or the scheduler is busy (see Retry-After).",
 }
 
 

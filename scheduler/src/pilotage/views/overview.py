@@ -1,4 +1,4 @@
-"""Whether all is well, and what hurts most."""
+"""The state of the scheduler in one answer."""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ from pilotage.views.viewer import Viewer, Words
 SECONDS = 5  # of an interval
 INTERVALS = 180
 MOST_REASONS = 20
-MOST_ATTEMPTS = 1_000  # by which latency is told
+MOST_ATTEMPTS = 1_000  # from which latency is calculated
 
 
 @dataclass(frozen=True)
 class About:
-    """What the process knows besides what it schedules."""
+    """What the process knows beyond its scheduling state."""
 
     version: str = ""
     leader: str = ""
@@ -40,7 +40,7 @@ class About:
 
 
 class Beat:
-    """Counts of the last quarter of an hour, in intervals of five seconds; somebody calls `tick` at the end of each."""
+    """Counts of the last quarter of an hour, in intervals of five seconds; `tick` ends an interval."""
 
     def __init__(self, log: DecisionLog) -> None:
         self._log = log
@@ -52,7 +52,7 @@ class Beat:
         self._bound_before: Counter[str] = Counter()
 
     def tick(self) -> None:
-        """Put down what has happened since the last time."""
+        """Record what happened since the last call."""
         now, before = self._totals(), self._last
         self._last = now
         for series, new, old in zip((self.bound, self.attempts, self.failed), now, before, strict=True):
@@ -73,7 +73,7 @@ class Beat:
 
 
 def overview(state: State, viewer: Viewer, stamp: Stamp, about: About, beat: Beat) -> Steps[Overview]:
-    """Return how the scheduler is."""
+    """Return the overview."""
     yield from state.tally.settle()
     waiting = yield from counts(state, viewer)
     reasons, pending = yield from _reasons(state, viewer)

@@ -1,4 +1,4 @@
-"""Pages of something long: where one ends, the next begins, whatever has changed meanwhile."""
+"""Pages of long lists: the next one starts where the last one ended, even if the list changed."""
 
 import base64
 import binascii
@@ -21,11 +21,11 @@ LONGEST_TOKEN = 2048
 
 
 class InvalidQuestion(Exception):
-    """A parameter that cannot be; the text says which, and what can."""
+    """A parameter is invalid; the text says which, and what is valid."""
 
 
 def continued(*key: object) -> str:
-    """Return a token for what comes after a key; nobody outside reads it."""
+    """Return the opaque token of the page after a key."""
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
 
 
@@ -39,7 +39,7 @@ def after(token: str, shape: type[Key]) -> Key | None:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         return msgspec.json.decode(raw, type=shape)
     except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise InvalidQuestion("continue: not a token of this path; leave it out to begin anew") from None
+        raise InvalidQuestion("continue: not a token of this path; leave it out to start again") from None
 
 
 def page(
@@ -61,7 +61,7 @@ def page(
 def page_of_keys(
     parts: Iterable[list[SomeKey]], limit: int, behind: Key | None
 ) -> Steps[tuple[list[SomeKey], int, bool]]:
-    """Return the same for keys alone, a part in each step."""
+    """Return the same for keys alone, one part per step."""
     kept: list[SomeKey] = []
     total = coming = 0
     for whole in parts:

@@ -1,4 +1,4 @@
-"""Every path of the read API: what it answers, what it can be asked, and who may ask. The description is made of it."""
+"""Every path of the read API with its parameters, its answer, and who may use it; openapi.json is generated from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ TOPICS = ("queue", "decisions", "nodes", "profiles")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One thing that can be said in a query."""
+    """A parameter of a query."""
 
     name: str
     description: str
@@ -28,13 +28,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Path:
-    """A path, and what it answers."""
+    """A path and its answer."""
 
     name: str  # of the method that answers
     path: str
-    answer: type[msgspec.Struct] | None  # None for a stream, or what another part answers
+    answer: type[msgspec.Struct] | None  # None for a stream, or an answer that is described elsewhere
     summary: str
-    who: str  # may ask
+    who: str  # the rights that it needs
     parameters: Sequence[Parameter] = ()
     leader_only: bool = False
     method: str = "GET"
@@ -55,18 +55,18 @@ class Path:
 
 NAMESPACE = Parameter("namespace", "Only this namespace.")
 LIMIT = Parameter("limit", f"Items of a page, 1 to {MOST}. Default: {USUAL}.", "integer")
-CONTINUE = Parameter("continue", "The token of the page before.")
+CONTINUE = Parameter("continue", "The token of the previous page.")
 PAGED = (LIMIT, CONTINUE)
-LIST_PODS = "list pods, of the namespace or of all; of all others nothing is shown"
+LIST_PODS = "list pods in the namespace or in all; pods of other namespaces are left out"
 GET_PATH = "get on the path"
 
 PATHS: tuple[Path, ...] = (
-    Path("access", "/access", answers.Access, "Who you are, and what you may see.", "whoever is authenticated"),
+    Path("access", "/access", answers.Access, "Who you are, and what you may see.", "any authenticated user"),
     Path(
         "overview",
         "/overview",
         answers.Overview,
-        "Whether all is well, and what hurts most.",
+        "The state of the scheduler, and the most frequent reasons of pending pods.",
         f"{GET_PATH}; reasons and numbers of pods only of namespaces whose pods you may list",
         leader_only=True,
     ),
@@ -74,15 +74,15 @@ PATHS: tuple[Path, ...] = (
         "queue",
         "/queue",
         answers.Queue,
-        "Who waits: rows, or groups of pods that have something in common.",
+        "Pending pods, as rows or in groups.",
         LIST_PODS,
         (
             Parameter("groupBy", "Groups instead of rows.", values=[each for each in get_args(GroupBy) if each]),
-            Parameter("place", "Only pods in this place.", values=get_args(Place)),
+            Parameter("place", "Only pods in this part of the queue.", values=get_args(Place)),
             NAMESPACE,
             Parameter("profile", "Only pods of this scheduler name."),
-            Parameter("plugin", "Only pods that this plugin turned down."),
-            Parameter("code", "Only pods with this code of a reason."),
+            Parameter("plugin", "Only pods rejected by this plugin."),
+            Parameter("code", "Only pods with this reason code."),
             Parameter("sort", "The order of rows. Default: since.", values=get_args(Sort)),
             *PAGED,
         ),
@@ -92,7 +92,7 @@ PATHS: tuple[Path, ...] = (
         "pod",
         "/pods/{namespace}/{name}",
         answers.PodView,
-        "What is known of a pod: its place, its attempts, why it waits.",
+        "One pod: its place in the queue, its attempts, and why it is pending.",
         "get pods; names of nodes need list nodes",
         leader_only=True,
     ),
@@ -100,11 +100,11 @@ PATHS: tuple[Path, ...] = (
         "explain",
         "/pods/{namespace}/{name}/explain",
         answers.Explanation,
-        "Why a pod goes where it goes, or nowhere, as it would be decided now.",
-        "get pods; nodes one by one need list nodes",
+        "Why a pod fits or does not fit each node, decided now.",
+        "get pods; single nodes need list nodes",
         (
-            Parameter("nodes", "Nodes one by one: rejected, fit, or the name of one. Default: all."),
-            Parameter("remedies", "With 0, changes that would place the pod are not looked for.", "boolean"),
+            Parameter("nodes", "Single nodes: rejected, fit, or the name of a node. Default: all."),
+            Parameter("remedies", "0: do not search for changes that would place the pod.", "boolean"),
             LIMIT,
             CONTINUE,
         ),
@@ -125,14 +125,14 @@ PATHS: tuple[Path, ...] = (
         "node",
         "/nodes/{name}",
         answers.NodeView,
-        "One node, who is on it, and the last decisions for it.",
+        "One node: its pods, and the last decisions for it.",
         "get nodes; pods only of namespaces whose pods you may list, the others as one sum",
     ),
     Path(
         "gangs",
         "/gangs",
         answers.Gangs,
-        "All gangs, and how far each is.",
+        "All gangs and their progress.",
         LIST_PODS,
         (NAMESPACE, *PAGED),
         leader_only=True,
@@ -141,7 +141,7 @@ PATHS: tuple[Path, ...] = (
         "gang",
         "/gangs/{namespace}/{name}",
         answers.Gang,
-        "One gang with its pods that wait.",
+        "One gang with its pending pods.",
         "list pods of the namespace",
         leader_only=True,
     ),
@@ -149,7 +149,7 @@ PATHS: tuple[Path, ...] = (
         "quotas",
         "/quotas",
         answers.Quotas,
-        "All elastic quotas: what is promised, used, borrowed and lent.",
+        "All elastic quotas: guaranteed, used, borrowed and lent.",
         f"list {ElasticQuota.api.plural}, of the namespace or of all",
         (NAMESPACE,),
     ),
@@ -157,28 +157,28 @@ PATHS: tuple[Path, ...] = (
         "profiles",
         "/profiles",
         answers.Profiles,
-        "All profiles that run here.",
+        "All profiles of this scheduler.",
         "list schedulerprofiles",
     ),
     Path(
         "profile",
         "/profiles/{name}",
         answers.Profile,
-        "One profile: its plugins and its conditions.",
+        "One profile: its plugins, conditions and replicas.",
         "get schedulerprofiles",
     ),
     Path(
         "profile_diff",
         "/profiles/{name}/diff",
         answers.ProfileDiff,
-        "What two specs of a profile do differently.",
+        "The differences between two specs of a profile.",
         "get schedulerprofiles",
         (
             Parameter("from", "Default: lastGood.", values=("spec", "lastGood")),
             Parameter("to", "Default: spec.", values=("spec", "lastGood")),
         ),
     ),
-    Path("plugins", "/plugins", answers.Plugins, "What plugins cost, and which fail.", GET_PATH, leader_only=True),
+    Path("plugins", "/plugins", answers.Plugins, "The cost and the failures of plugins.", GET_PATH, leader_only=True),
     Path(
         "decisions",
         "/decisions",
@@ -186,9 +186,11 @@ PATHS: tuple[Path, ...] = (
         "The last decisions, the newest first.",
         LIST_PODS,
         (
-            Parameter("since", "A number of a decision: only this one and later ones.", "integer"),
+            Parameter("since", "The lowest number to include.", "integer"),
             Parameter("node", "Only decisions for this node."),
-            Parameter("outcome", "Only these.", values=[each for each in get_args(OutcomeName) if each]),
+            Parameter(
+                "outcome", "Only decisions with this outcome.", values=[each for each in get_args(OutcomeName) if each]
+            ),
             Parameter("profile", "Only pods of this scheduler name."),
             NAMESPACE,
             *PAGED,
@@ -200,7 +202,7 @@ PATHS: tuple[Path, ...] = (
         "/events",
         None,
         "Changes as server-sent events: hello, then batches by topic every half second, or resync.",
-        "what each topic's own path asks for",
+        "the rights of each topic's own path",
         (Parameter("topics", f"With commas between them: {', '.join(TOPICS)}. Default: queue,decisions."), NAMESPACE),
         leader_only=True,
     ),
@@ -208,11 +210,11 @@ PATHS: tuple[Path, ...] = (
         "what_if",
         "/what-if",
         None,
-        "What would happen if.",
+        "What would happen with other pods, nodes, quotas or profiles.",
         "create on the path, list pods of the namespaces that it names, and list nodes if it changes nodes",
         method="POST",
     ),
-    Path("openapi", "/openapi.json", None, "This description.", "whoever is authenticated"),
+    Path("openapi", "/openapi.json", None, "This description.", "any authenticated user"),
 )
 
 

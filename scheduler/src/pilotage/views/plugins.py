@@ -1,4 +1,4 @@
-"""Plugins: how often each is asked, how long it takes, and how often it fails."""
+"""Plugins: their calls, durations and failures."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ Overruns = Mapping[tuple[str, ...], int]  # calls that took too long, by plugin,
 
 
 def plugins(state: State, stamp: Stamp, overruns: Overruns) -> Steps[Plugins]:
-    """Return what the plugins of all profiles cost, the most expensive first."""
+    """Return the cost of the plugins of all profiles, the most expensive first."""
     items: list[PluginCost] = []
     for name in list(state.engines):
         items += _costs(state, name, overruns)

@@ -1,4 +1,4 @@
-"""One pod: where it is, what was tried, and for how much longer pods like it have waited."""
+"""One pod: its place, its attempts, and an estimate of how much longer it waits."""
 
 from itertools import islice
 from typing import Literal
@@ -13,13 +13,13 @@ from pilotage.views.reasons import reason_of
 from pilotage.views.state import STEP, Stamp, State, Steps, owner_of, when
 from pilotage.views.viewer import Viewer, Words
 
-MOST_LOOKED_AT = 5_000  # decisions, for attempts of a pod that has its place, and for an estimate
+MOST_LOOKED_AT = 5_000  # decisions, for the attempts of a placed pod, and for an estimate
 FEWEST_LIKE_IT = 5  # pods, below which nothing is estimated
 Standing = Literal["waiting", "inFlight", "assumed", "bound"]
 
 
 def pod_view(state: State, viewer: Viewer, stamp: Stamp, key: str) -> Steps[PodView | None]:
-    """Return what is known of a pod; None if there is none."""
+    """Return what is known about a pod; None if it does not exist."""
     queued = state.queue.find(key)
     pod = state.pods().get(key) if queued is None else queued.pod
     if pod is None:
@@ -68,7 +68,7 @@ def _standing(state: State, queued: QueuedPod | None, pod: Pod) -> tuple[Standin
 
 def _attempts(state: State, pod: Pod, words: Words) -> Steps[list[AttemptShown]]:
     found = state.log.attempts(pod.uid)
-    if not found:  # it has its place, and only the ring may know how it came to it
+    if not found:  # it is placed, and only the ring may still have its attempts
         for number, (_, decision) in enumerate(islice(state.log.newest_first(), MOST_LOOKED_AT)):
             if number % STEP == STEP - 1:
                 yield
@@ -78,7 +78,7 @@ def _attempts(state: State, pod: Pod, words: Words) -> Steps[list[AttemptShown]]
 
 
 def _estimate(state: State, queued: QueuedPod) -> Steps[Estimate | None]:
-    """Return how much longer pods of the profile have waited that had waited for as long as this one."""
+    """Return how much longer other pods of the profile waited after having waited as long as this one."""
     so_far = state.clock() - queued.since
     rest = []
     for number, (_, decision) in enumerate(islice(state.log.newest_first(), MOST_LOOKED_AT)):

@@ -1,4 +1,4 @@
-"""Profiles: what runs, what was wanted, and how two configurations differ."""
+"""Profiles: what runs, what is wanted, and the differences between two specs."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -31,7 +31,7 @@ MOST_DIFFERENCES = 500
 
 
 def profiles(state: State, stamp: Stamp, resources: Mapping[str, Manifest], reports: Reports) -> Steps[Profiles]:
-    """Return all profiles in service, with what their resources and the replicas say, by scheduler name."""
+    """Return all profiles in service with their resources and replicas, by scheduler name."""
     items = []
     for name, engine in list(state.engines.items()):
         items.append(_view(state, name, engine, resources.get(name), reports))
@@ -40,7 +40,7 @@ def profiles(state: State, stamp: Stamp, resources: Mapping[str, Manifest], repo
 
 
 def profile(state: State, stamp: Stamp, name: str, resource: Manifest | None, reports: Reports) -> Profile | None:
-    """Return one profile; None if neither runs nor is wanted."""
+    """Return one profile; None if it neither runs nor has a resource."""
     engine = state.engines.get(name)
     if engine is None and resource is None:
         return None
@@ -120,7 +120,7 @@ def _camel(name: str) -> str:
 
 
 def profile_diff(stamp: Stamp, name: str, resource: Manifest, from_: str, to: str) -> ProfileDiff:
-    """Return what two configurations of a profile do differently."""
+    """Return the differences between two specs of a profile."""
     before, after = (_part(resource, which) for which in (from_ or LAST_GOOD, to or SPEC))
     found = islice(differences(redacted(before[0]), redacted(after[0])), MOST_DIFFERENCES)
     return ProfileDiff(

@@ -1,4 +1,4 @@
-"""Who waits: rows in an order, or groups of pods that have something in common."""
+"""Pending pods: sorted rows, or groups."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from pilotage.views.viewer import Viewer, Words
 
 GroupBy = Literal["", "reason", "plugin", "namespace", "owner", "shape", "profile", "gang"]
 Sort = Literal["since", "-since", "priority", "attempts", "name"]
-MOST_POSITIONS = 1_000  # ready pods, beyond which rows do not tell their positions
+MOST_POSITIONS = 1_000  # ready pods; beyond that rows have no position
 MOST_GROUPS = 500
 A_PART = 500  # pods that are sorted in one step
 
 
 @dataclass(frozen=True)
 class QueueQuestion:
-    """Which pods, and how."""
+    """Selects pods, and the form of the answer."""
 
     group_by: GroupBy = ""
     place: str = ""
@@ -37,7 +37,7 @@ class QueueQuestion:
     continue_: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
+        """Reject unknown values."""
         _one_of("groupBy", self.group_by, get_args(GroupBy))
         _one_of("sort", self.sort, get_args(Sort))
         _one_of("place", self.place, ("", *get_args(Place)))
@@ -49,7 +49,7 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def counts(state: State, viewer: Viewer) -> Steps[QueueCounts]:
-    """Return how many pods wait where, of those that may be seen; the tally has settled."""
+    """Return how many visible pods are in each part of the queue; the tally has settled."""
     found = dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
     oldest: float | None = None
     for number, cell in enumerate(list(state.tally.cells.values())):
@@ -69,7 +69,7 @@ def counts(state: State, viewer: Viewer) -> Steps[QueueCounts]:
 
 
 def queue(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -> Steps[answers.Queue]:
-    """Return who waits."""
+    """Return pending pods."""
     yield from state.tally.settle()
     if question.group_by:
         return (yield from _grouped(state, viewer, stamp, question))
@@ -89,7 +89,7 @@ def _rows(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -
         if number % 10 == 9:
             yield
         queued = state.queue.find(key)
-        if queued is not None:  # it has not left meanwhile
+        if queued is not None:  # it may have left
             position = Position(ahead=ahead[key], total=ready) if key in ahead else None
             items.append(item_of(state, queued, words, position))
     last = continued(*keys[-1]) if more else ""
@@ -99,7 +99,7 @@ def _rows(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -
 
 
 def _ranked(state: State, cells: Iterable[Cell], sort: Sort) -> Iterator[list[tuple[float, str]]]:
-    """Yield the pods of cells, in parts, with what they are sorted by."""
+    """Yield the sort keys of the pods of cells, in parts."""
     sign = -1.0 if sort == "-since" else 1.0
     rank, find = _RANKS.get(sort), state.queue.find
     for cell in cells:
@@ -113,7 +113,7 @@ def _ranked(state: State, cells: Iterable[Cell], sort: Sort) -> Iterator[list[tu
 
 
 def item_of(state: State, queued: QueuedPod, words: Words, position: Position | None = None) -> QueueItem:
-    """Return a waiting pod as a row."""
+    """Return a pending pod as a row."""
     pod, next_try = queued.pod, state.queue.next_try(queued)
     return QueueItem(
         namespace=pod.namespace,
@@ -137,23 +137,23 @@ def item_of(state: State, queued: QueuedPod, words: Words, position: Position | 
 
 
 def nominated_for(state: State, pod: Pod, words: Words) -> str:
-    """Return the node that is nominated for a pod, to those who may know nodes."""
+    """Return the node that is nominated for a pod, if the viewer may see nodes."""
     return (state.queue.nominator.node_of(pod) or "") if words.names_nodes else ""
 
 
 def place_of(queued: QueuedPod) -> Place:
-    """Return where a waiting pod is."""
+    """Return which part of the queue a pod is in."""
     return "inFlight" if queued.place is None else queued.place.name  # type: ignore[return-value]
 
 
 def position_of(state: State, queued: QueuedPod) -> Position | None:
-    """Return where among those that are ready, or soon will be, a pod is."""
+    """Return the position of a pod among those that are active or in back-off."""
     found = state.queue.ahead_of(queued)
     return None if found is None else Position(ahead=found[0], total=found[1])
 
 
 def gang_name(pod: Pod) -> str:
-    """Return the name of the gang that a pod names; "" for none."""
+    """Return the name of a pod's gang; "" for none."""
     gang = gang_of(pod)
     return "" if gang is None else gang.name
 
@@ -235,7 +235,7 @@ def _shown(state: State, name: str, group: _Group, words: Words) -> QueueGroup:
 
 
 def _keys(words: Words) -> Mapping[GroupBy, Callable[[Kind], str]]:
-    """Return by what pods are grouped."""
+    """Return the key of a kind for each way of grouping."""
     return {
         "reason": lambda kind: words(kind.text),
         "plugin": lambda kind: ", ".join(kind.plugins),

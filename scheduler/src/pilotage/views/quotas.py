@@ -1,4 +1,4 @@
-"""Quotas: what is promised, used, borrowed and lent."""
+"""Quotas: guaranteed, used, borrowed and lent."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,7 +12,7 @@ from pilotage.views.viewer import Viewer, Words
 
 
 def quotas(state: State, viewer: Viewer, stamp: Stamp, namespace: str = "") -> Steps[Quotas]:
-    """Return the quotas of the namespaces that may be seen."""
+    """Return the quotas of visible namespaces."""
     ledger = _ledger(state)
     if ledger is None:
         return Quotas(at=stamp.at, revision=stamp.revision, source=stamp.source)
@@ -26,7 +26,7 @@ def quotas(state: State, viewer: Viewer, stamp: Stamp, namespace: str = "") -> S
 
 
 def quota_of(state: State, pod: Pod, words: Words) -> str:
-    """Return namespace/name of the quota that serves a pod; "" if none does, or it is somebody else's."""
+    """Return namespace/name of a pod's quota; "" for none, or one that the viewer may not see."""
     for ledger in _ledgers(state, pod.scheduler_name):
         quota = ledger.quota_of(pod)
         return quota.key if quota is not None and words.sees(quota.namespace) else ""
@@ -41,7 +41,7 @@ def _ledgers(state: State, profile: str | None = None) -> Iterator[QuotaLedger]:
 
 
 def _ledger(state: State) -> QuotaLedger | None:
-    """Return what any profile counts: all count the same."""
+    """Return the ledger of any profile: all are the same."""
     return next(_ledgers(state), None) if list(state.cache.objects.all(ElasticQuota)) else None
 
 
@@ -81,7 +81,7 @@ def _beyond(used: Mapping[str, int], bound: Mapping[str, int]) -> dict[str, int]
 
 
 def _lent(ledger: QuotaLedger, quota: Quota, used: Mapping[str, int]) -> dict[str, int]:
-    """Return what others use of a quota's guarantee: its share of all that is borrowed, as it is spare."""
+    """Return how much of a quota's guarantee others use: its share of everything borrowed, by what it has spare."""
     spare = {name: amount - used.get(name, 0) for name, amount in quota.min.items() if amount > used.get(name, 0)}
     lent = {}
     for name, free in spare.items():

@@ -1,4 +1,4 @@
-"""Why pods wait, in the few words and codes by which they are sorted."""
+"""Why pods are pending: short texts and codes to group them by."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ OTHER: Code = ("RejectedByPlugin", "wait")
 NO_NODES: Code = ("NoNodes", "admin")
 MOST_GROUPS = 50  # of one pod; a plugin that names nodes has a reason for each
 
-# What a plugin's rejection means for programs, and who can do something about it.
+# The code and the tier of each plugin's rejections.
 CODES: dict[str, Code] = {
     "NodeResourcesFit": ("InsufficientResources", "wait"),
     "TaintToleration": ("UntoleratedTaint", "owner"),
@@ -54,9 +54,9 @@ def code_of(plugin: str) -> Code:
 
 
 def main_code(reason: str, counted: Counted, plugins: Iterable[str] = ()) -> Code:
-    """Return the code of an attempt: what time can heal first, then what the owner can, and of those the most.
+    """Return the code of an attempt: of the first tier that occurs (scheduler, wait, owner, admin), the most frequent.
 
-    Where no node was looked at, the plugins tell that turned the pod down.
+    If no node was evaluated, the plugins that rejected the pod decide.
     """
     if reason == SCHEDULER_ERROR:
         return ERROR
@@ -68,9 +68,9 @@ def main_code(reason: str, counted: Counted, plugins: Iterable[str] = ()) -> Cod
 
 
 def summary(message: str, counted: Counted, key: str = "") -> str:
-    """Return the reasons without numbers, the most frequent first: equal for pods that wait for the same.
+    """Return the reasons without numbers, the most frequent first: the same for pods that wait for the same thing.
 
-    With a pod's namespace/name it is not named in the text.
+    With a pod's namespace/name, the text leaves it out.
     """
     ranked = sorted(counted, key=lambda each: -each[1])
     texts = [text for rejection, _ in ranked if not is_left_out(rejection) for text in rejection.reasons]
@@ -104,25 +104,25 @@ def group_of(rejection: Rejection, number: int, words: Words, example: str = "")
 
 
 class Why(NamedTuple):
-    """Why a pod waits."""
+    """Why a pod is pending."""
 
-    message: str  # its own
-    text: str  # the same for all pods that wait for the same
+    message: str  # of this pod
+    text: str  # the same for all pods that wait for the same thing
     code: str
     tier: Tier
 
 
-NO_REASON = Why("", "", "", "wait")  # it was not tried yet
+NO_REASON = Why("", "", "", "wait")  # not attempted yet
 
 
 def why(queued: QueuedPod, made: Made | None) -> Why | None:
-    """Return why a pod waits, by its last attempt; None if it was not tried yet and nothing is known from before."""
+    """Return why a pod is pending, by its last attempt or its condition; None if it was never attempted."""
     if queued.is_gated:
         return Why(queued.gating_reason, queued.gating_reason, *code_of(queued.gating_plugin or ""))
     if made is not None:
         reason, message, counted = said_by(made)
         return Why(message, summary(message, counted, queued.key), *main_code(reason, counted, plugins_of(queued)))
-    condition = queued.pod.status.condition("PodScheduled")  # from before this process led
+    condition = queued.pod.status.condition("PodScheduled")  # written by an earlier leader
     if condition is None or condition.status != "False":
         return None
     return Why(condition.message, condition.message, *_by_plugins(sorted(plugins_of(queued))))
@@ -135,7 +135,7 @@ def reason_of(state: State, queued: QueuedPod, words: Words) -> Reason | None:
 
 
 def plugins_of(queued: QueuedPod) -> set[str]:
-    """Return the plugins that turned a waiting pod down, or that keep it from being tried."""
+    """Return the plugins that rejected a pending pod, or that gate it."""
     if queued.gating_plugin is not None:
         return {queued.gating_plugin}
     return queued.unschedulable_plugins | queued.pending_plugins

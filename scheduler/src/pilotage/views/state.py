@@ -1,4 +1,4 @@
-"""What views read: the parts of a running scheduler, and the moment that an answer is about."""
+"""What views read: the parts of a running scheduler, and the moment that an answer shows."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pilotage.views.tally import Tally
 
 Answered = TypeVar("Answered")
-# An answer in steps: whoever runs it lets others have their turn at each yield.
+# An answer in steps: other tasks can run at each yield.
 Steps: TypeAlias = Generator[None, None, Answered]
 
-STEP = 100  # pods, nodes or decisions that are looked at in one step
+STEP = 100  # pods, nodes or decisions that are handled in one step
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,18 @@ class Stamp:
 
 
 def when(seconds: float) -> datetime:
-    """Return a moment of the clock on the wall."""
+    """Return a moment as a datetime."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def owner_of(pod: Pod) -> str:
-    """Return Kind/name of who manages a pod; "" if nobody does."""
+    """Return Kind/name of a pod's controller; "" for none."""
     owner = pod.metadata.controller
     return "" if owner is None else f"{owner.kind}/{owner.name}"
 
 
 def finish(steps: Steps[Answered]) -> Answered:
-    """Return an answer without letting anybody else have a turn."""
+    """Run all steps at once."""
     while True:
         try:
             next(steps)

@@ -1,4 +1,4 @@
-"""Counts the waiting pods by what they have in common; only pods that changed are looked at again.
+"""Counts pending pods by what they have in common; only those that changed are counted again.
 
 queue ──changed──> settle, in steps ──> cells: pods that are alike in all that an answer groups or filters by
                        └──────────────> news: pods that came, changed or left, for streams of events
@@ -19,9 +19,9 @@ from pilotage.views.reasons import NO_REASON, Why, plugins_of, why
 from pilotage.views.state import Steps, owner_of
 
 LOOKS = 50  # pods in one step
-SCAN = 1_000  # pods of a cell, when its oldest one has left
-MOST_CHANGES = 50_000  # that are kept while nobody asks; then everything is counted again
-KEPT_FOR = 60.0  # seconds without a question
+SCAN = 1_000  # pods in one step, to find the oldest of a cell
+MOST_CHANGES = 50_000  # that are kept; beyond that, everything is counted again
+KEPT_FOR = 60.0  # seconds without a request
 MOST_REASONS = 4096
 FREED_AT_ONCE = 1_000  # entries
 
@@ -42,23 +42,23 @@ class Kind(NamedTuple):
     own: Own
     place: Place
     plugins: tuple[str, ...]
-    text: str  # of the reason, without what is a pod's own; "" if it is not known
+    text: str  # of the reason, the same for all; "" if it is unknown
     code: str
     tier: Tier
 
 
 class Cell:
-    """Waiting pods of one kind."""
+    """Pending pods of one kind."""
 
     __slots__ = ("_oldest", "kind", "members")
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.members: dict[str, float] = {}  # since when each waits, by namespace/name
-        self._oldest = ""  # "" where it is to be found again
+        self._oldest = ""  # "" if it must be searched for
 
     def put(self, key: str, since: float) -> None:
-        """Add a pod, or correct since when it waits."""
+        """Add a pod, or update since when it waits."""
         if key == self._oldest:
             self._oldest = ""
         elif not self.members or (self._oldest and since < self.members[self._oldest]):
@@ -66,13 +66,13 @@ class Cell:
         self.members[key] = since
 
     def drop(self, key: str) -> None:
-        """Take a pod out."""
+        """Remove a pod."""
         del self.members[key]
         if key == self._oldest:
             self._oldest = ""
 
     def oldest(self) -> Steps[str]:
-        """Return the pod that has waited for longest."""
+        """Return the pod that has waited longest."""
         if not self._oldest:
             best, found = float("inf"), ""
             for number, (key, since) in enumerate(list(self.members.items())):
@@ -80,7 +80,7 @@ class Cell:
                     yield
                 if since < best:
                     best, found = since, key
-            if found not in self.members:  # it has left meanwhile
+            if found not in self.members:  # it has left
                 return found
             self._oldest = found
         return self._oldest
@@ -98,13 +98,13 @@ class _Seen:
 
 
 class _Reasons:
-    """Reasons by what was said: thousands of pods have the same."""
+    """Reasons by message: thousands of pods have the same."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Why] = {}
 
     def of(self, queued: QueuedPod, made: Made | None, plugins: tuple[str, ...]) -> Why:
-        """Return why a pod waits."""
+        """Return why a pod is pending."""
         if made is None or queued.is_gated:
             return why(queued, made) or NO_REASON
         reason, message, _ = said_by(made)
@@ -117,21 +117,21 @@ class _Reasons:
 
 
 class Tally:
-    """The cells; nothing is counted before somebody asks."""
+    """The cells; counting starts with the first request."""
 
     def __init__(self, queue: SchedulingQueue, log: DecisionLog) -> None:
         self._queue, self._log = queue, log
         self.cells: dict[Kind, Cell] = {}
-        self.news: dict[str, None] | None = None  # by namespace/name; None while no stream follows
+        self.news: dict[str, None] | None = None  # by namespace/name; None while there is no stream
         self._where: dict[str, _Seen] = {}
-        self._pending: dict[str, None] = {}  # pods to look at
+        self._pending: dict[str, None] = {}  # pods to count
         self._reasons = _Reasons()
         self._asked_at, self._beginning = 0.0, 0
-        self._past: list[dict[str, Any]] = []  # of no use any more
+        self._past: list[dict[str, Any]] = []  # to be freed
 
     @property
     def is_counting(self) -> bool:
-        """Return whether changes are noted, or what was noted is still being freed."""
+        """Return whether changes are recorded, or old ones are still being freed."""
         return self._queue.changed is not None or bool(self._past)
 
     def settle(self) -> Steps[None]:
@@ -143,7 +143,7 @@ class Tally:
         else:
             self._pending |= changed
         number = 0
-        while self._pending:  # the last of it may be counted for another answer
+        while self._pending:  # another answer may count the rest
             self._look(self._pending.popitem()[0])
             number += 1
             if number % LOOKS == 0:
@@ -152,7 +152,7 @@ class Tally:
             yield from self.settle()
 
     def tend(self) -> None:
-        """Forget everything that nobody has asked for lately, a little at a time."""
+        """Free everything after a while without a request, a little at a time."""
         changed = self._queue.changed
         if changed is not None and (len(changed) > MOST_CHANGES or monotonic() - self._asked_at > KEPT_FOR):
             self._queue.changed = None

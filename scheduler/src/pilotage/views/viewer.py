@@ -1,4 +1,4 @@
-"""Who looks, and what of a text they may see."""
+"""What a user may see, and texts cut accordingly."""
 
 import re
 from collections.abc import Iterable
@@ -8,20 +8,20 @@ from pilotage.views.state import State
 
 _WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?")
 _LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
-_A_NODE = re.compile(r"\bnode \"", re.IGNORECASE)  # whose name follows, also of one that is gone
+_A_NODE = re.compile(r"\bnode \"", re.IGNORECASE)  # a name follows, perhaps of a deleted node
 _NO_PODS = frozenset({"affinity/selector"})  # words of our own messages that look like namespace/name
 
 
 @dataclass(frozen=True)
 class Viewer:
-    """What somebody may see; asked for before a view is made, which all who may see the same share."""
+    """What a user may see; users with equal viewers share answers."""
 
     everywhere: bool = False  # may list the pods of all namespaces
     namespaces: frozenset[str] = frozenset()  # else those of these
     nodes: bool = False  # may list nodes
 
     def sees(self, namespace: str) -> bool:
-        """Tell whether the pods of a namespace may be seen."""
+        """Return whether the pods of a namespace are visible."""
         return self.everywhere or namespace in self.namespaces
 
 
@@ -29,7 +29,7 @@ EVERYTHING = Viewer(everywhere=True, nodes=True)
 
 
 class Words:
-    """Shows texts to a viewer: up to the first name that is none of the viewer's business."""
+    """Cuts texts before the first name that the viewer may not see."""
 
     def __init__(self, state: State, viewer: Viewer) -> None:
         self._state, self._viewer = state, viewer
@@ -38,15 +38,15 @@ class Words:
 
     @property
     def names_nodes(self) -> bool:
-        """Tell whether the viewer may know the names of nodes."""
+        """Return whether the viewer may see names of nodes."""
         return self._viewer.nodes
 
     def sees(self, namespace: str) -> bool:
-        """Tell whether the viewer may see the pods of a namespace."""
+        """Return whether the viewer may see the pods of a namespace."""
         return self._viewer.sees(namespace)
 
     def __call__(self, text: str) -> str:
-        """Return a text, cut before a foreign name."""
+        """Return a text, cut before the first foreign name."""
         if self._sees_all:
             return text
         found = self._known.get(text)
@@ -55,11 +55,11 @@ class Words:
         return found
 
     def names_foreign(self, text: str) -> bool:
-        """Tell whether a text has a name in it that is none of the viewer's business."""
+        """Return whether a text contains a name that the viewer may not see."""
         return self(text) != text
 
     def all(self, texts: Iterable[str]) -> list[str]:
-        """Return several texts like that."""
+        """Return several texts, each cut."""
         return [self(text) for text in texts]
 
     def _cut(self, text: str) -> str:
@@ -80,5 +80,5 @@ class Words:
             return False
         if self._viewer.sees(namespace):
             return False
-        # 0/14 is a number of nodes, unless there is such a pod.
+        # 0/14 is a number of nodes, unless a pod has that name.
         return not (namespace.isdigit() and name.isdigit()) or word in self._state.pods()

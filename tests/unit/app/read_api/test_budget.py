@@ -1,4 +1,4 @@
-"""How much of the loop answers take, and when they have to wait."""
+"""How much of the loop answers use, and when they have to wait."""
 
 import asyncio
 from time import thread_time
@@ -20,7 +20,7 @@ class World:
         self.budget.is_spent()
 
 
-def test_what_is_spent_comes_back_with_work() -> None:
+def test_the_budget_grows_with_the_work_of_the_loop() -> None:
     world = World()
     assert not world.budget.is_spent()
     world.budget.take(SAVED + 0.01)
@@ -31,7 +31,7 @@ def test_what_is_spent_comes_back_with_work() -> None:
     assert not world.budget.is_spent()
 
 
-def test_more_comes_back_while_the_loop_has_nothing_to_do() -> None:
+def test_the_budget_grows_faster_while_the_loop_is_idle() -> None:
     world = World()
     world.budget.take(SAVED + 0.01)
     world.rested += 0.011 / OF_REST
@@ -39,7 +39,7 @@ def test_more_comes_back_while_the_loop_has_nothing_to_do() -> None:
     assert OF_REST > OF_WORK
 
 
-def test_a_rest_saves_no_more_than_a_little() -> None:
+def test_little_is_saved_up() -> None:
     world = World()
     world.worked += 1000.0
     assert not world.budget.is_spent()
@@ -47,14 +47,14 @@ def test_a_rest_saves_no_more_than_a_little() -> None:
     assert world.budget.is_spent()
 
 
-def test_debts_are_bounded() -> None:
+def test_the_debt_is_bounded() -> None:
     world = World()
     world.budget.take(1000.0)
     world.worked += 1.01 * DEBT / OF_WORK
     assert not world.budget.is_spent()
 
 
-def test_while_nothing_is_to_be_placed_all_may_be_spent() -> None:
+def test_there_is_no_limit_while_no_pod_is_being_placed() -> None:
     world = World()
     world.budget.take(1000.0)
     world.is_active = False
@@ -96,7 +96,7 @@ async def test_short_steps_share_a_slice() -> None:
     assert turns == ["a"] * 3 + ["b"] * 3
 
 
-async def test_who_waits_is_served_in_order() -> None:
+async def test_first_come_first_served() -> None:
     world, served = World(), list[int]()
 
     async def ask(number: int) -> None:
@@ -115,7 +115,7 @@ async def test_who_waits_is_served_in_order() -> None:
     assert served == [0, 1, 2]
 
 
-async def test_an_answer_that_must_wait_too_long_is_given_up() -> None:
+async def test_an_answer_that_waits_too_long_is_aborted() -> None:
     world, closed = World(), list[bool]()
 
     def endless() -> Steps[None]:
@@ -131,7 +131,7 @@ async def test_an_answer_that_must_wait_too_long_is_given_up() -> None:
     assert closed == [True]
 
 
-async def test_no_step_sees_a_cluster_in_which_a_gang_is_being_decided() -> None:
+async def test_no_step_runs_while_a_gang_is_being_decided() -> None:
     turns: list[str] = []
     tentative = [True, True, True, False]
     budget = Budget(lambda: False, lambda: (0.0, 0.0), lambda: tentative.pop(0) if tentative else False)
@@ -139,7 +139,7 @@ async def test_no_step_sees_a_cluster_in_which_a_gang_is_being_decided() -> None
     assert (turns, tentative) == (["a", "a"], [])
 
 
-async def test_an_answer_gives_up_if_a_gang_is_decided_for_too_long() -> None:
+async def test_an_answer_is_aborted_if_deciding_a_gang_takes_too_long() -> None:
     turns: list[str] = []
     with pytest.raises(Busy):
         await Budget(lambda: False, lambda: (0.0, 0.0), lambda: True).run(steps(1, turns, "a"), 0.05)
@@ -157,7 +157,7 @@ async def test_slices_are_measured() -> None:
     assert len([each for each in found if each >= 2 * SLICE]) == 3
 
 
-async def test_what_is_measured_fails_and_is_cancelled_like_anything_else() -> None:
+async def test_measuring_changes_neither_errors_nor_cancellation() -> None:
     async def fail() -> None:
         await asyncio.sleep(0)
         raise KeyError("x")

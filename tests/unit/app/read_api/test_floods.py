@@ -19,7 +19,7 @@ from pilotage.views.state import Steps
 FLOOD = 500
 
 
-async def test_five_hundred_connections_leave_room_for_the_one_that_asks(begin: Begin) -> None:
+async def test_500_idle_connections_do_not_block_a_request(begin: Begin) -> None:
     scene = await begin(limits=LIMITS)
 
     loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ async def test_five_hundred_connections_leave_room_for_the_one_that_asks(begin: 
         assert (await scene.get("/access"))["user"] == ADMIN
 
 
-async def test_many_questions_at_once_all_get_an_answer_or_are_told_to_wait(scene: Scene) -> None:
+async def test_a_hundred_concurrent_requests_are_answered_or_told_to_retry(scene: Scene) -> None:
     scene.live.create(*(make_pod(f"p{number}", namespace=SHOP, cpu="9") for number in range(200)))
     session = scene.session(VIEWER)
 
@@ -76,14 +76,14 @@ def wished(scene: Scene) -> Wishes:
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        pytest.param(b"x" * (1 << 20), 422, id="a body of 1 MiB that is no JSON"),
-        pytest.param(b"[" * (1 << 20), 422, id="a body of 1 MiB of brackets"),
+        pytest.param(b"x" * (1 << 20), 422, id="1 MiB that is not JSON"),
+        pytest.param(b"[" * (1 << 20), 422, id="1 MiB of brackets"),
         pytest.param(b"x" * ((1 << 20) + 1), 413, id="one byte more"),
         pytest.param(b"", 422, id="an empty body"),
-        pytest.param(b'{"kind": "WhatIf", "colour": "red"}', 422, id="a field that there is not"),
+        pytest.param(b'{"kind": "WhatIf", "colour": "red"}', 422, id="an unknown field"),
     ],
 )
-async def test_a_what_if_that_cannot_be_is_refused(scene: Scene, body: bytes, status: int) -> None:
+async def test_an_invalid_what_if_is_rejected(scene: Scene, body: bytes, status: int) -> None:
     wishes = wished(scene)
     async with scene.session().post(scene.url + "/what-if", data=BytesIO(body)) as response:
         assert response.status == status
@@ -110,6 +110,6 @@ async def test_a_what_if_needs_its_own_right(scene: Scene) -> None:
     assert wishes.asked == []
 
 
-async def test_headers_that_are_too_long_are_refused(scene: Scene) -> None:
+async def test_too_long_headers_are_rejected(scene: Scene) -> None:
     async with scene.session("").get(scene.url + "/access", headers={"X": "x" * (20 << 10)}) as response:
         assert response.status == 400

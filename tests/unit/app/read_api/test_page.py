@@ -8,6 +8,7 @@ import pytest
 
 from kit.api_scene import SHOP, Begin, Scene
 from localcluster.paths import REPOSITORY
+from pilotage.config.handshake import Report
 from pilotage.kinds.elastic_quota import ElasticQuota, ElasticQuotaSpec
 from pilotage.model.metadata import Metadata
 from pilotage.testing import make_pod
@@ -17,6 +18,7 @@ EXAMPLE = re.compile(r"^```json\nGET (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 # What is another one each time.
 TIMES = {"at", "since", "oldest", "nextTry"}
 OTHERS = {"revision": 1882229152153602, "micros": 310, "p50": 0.0003, "p99": 0.0012}
+HASH = "0a1b2c3d4e5f6071"
 TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 
@@ -51,6 +53,11 @@ async def fill(scene: Scene) -> None:
     gang = {"pod-group.pilotage.dev/name": "big", "pod-group.pilotage.dev/min-available": "3"}
     live.create(*(make_pod(f"big-{number}", namespace="train", cpu="2", labels=gang) for number in range(2)))
     await live.settle()
+    scene.log.hash = HASH
+    scene.reports |= {name: Report(HASH) for name in ("scheduler-0", "scheduler-1")}
+    ready = {"type": "Ready", "status": "True", "reason": "Acknowledged", "message": "all replicas run it"}
+    status = {"configHash": HASH, "lastAcknowledged": {"generation": 3}, "conditions": [ready]}
+    scene.profiles["default-scheduler"] = {"metadata": {"generation": 3}, "status": status}
 
 
 def examples() -> list[tuple[str, str]]:
@@ -59,7 +66,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("path", "shown"), examples(), ids=[path for path, _ in examples()])
-async def test_the_page_shows_what_a_scheduler_answers(begin: Begin, path: str, shown: str) -> None:
+async def test_the_examples_of_the_page_are_real_answers(begin: Begin, path: str, shown: str) -> None:
     scene = await begin()
     await fill(scene)
     assert json.loads(shown) == settled(await scene.get(path))

@@ -57,7 +57,7 @@ async def fill(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *OF_CLUSTER])
-async def test_who_may_see_all_gets_an_answer_that_can_be_decoded(scene: Scene, path: str) -> None:
+async def test_every_answer_can_be_decoded(scene: Scene, path: str) -> None:
     await fill(scene)
     body = await scene.get(path)
     found = next(each for each in PATHS if each.match("/pilotage/v1" + path.partition("?")[0]) is not None)
@@ -67,14 +67,14 @@ async def test_who_may_see_all_gets_an_answer_that_can_be_decoded(scene: Scene, 
 
 
 @pytest.mark.parametrize("path", EXAMPLES)
-async def test_who_views_one_namespace_learns_no_foreign_name(scene: Scene, path: str) -> None:
+async def test_a_viewer_of_one_namespace_sees_no_foreign_name(scene: Scene, path: str) -> None:
     await fill(scene)
     text = json.dumps(await scene.get(path, VIEWER))
     assert not [name for name in (NODE, NEIGHBOUR, PLACE) if name in text]
 
 
 @pytest.mark.parametrize("path", OF_CLUSTER)
-async def test_who_views_one_namespace_sees_nothing_of_the_cluster(scene: Scene, path: str) -> None:
+async def test_a_viewer_of_one_namespace_may_not_see_the_cluster(scene: Scene, path: str) -> None:
     await fill(scene)
     status, message = await scene.refused(path, VIEWER)
     assert (status, "cannot" in message) == (403, True)
@@ -99,48 +99,48 @@ async def test_without_any_right_lists_are_empty(scene: Scene, path: str) -> Non
 @pytest.mark.parametrize(
     ("path", "token", "status"),
     [
-        pytest.param("/access", "", 401, id="nobody in particular"),
-        pytest.param("/access", "wrong", 401, id="a token that nobody knows"),
-        pytest.param("/nothing", ADMIN, 404, id="a path that there is not"),
+        pytest.param("/access", "", 401, id="no token"),
+        pytest.param("/access", "wrong", 401, id="an unknown token"),
+        pytest.param("/nothing", ADMIN, 404, id="an unknown path"),
         pytest.param("/pods/shop", ADMIN, 404, id="half of a path"),
-        pytest.param("/pods/shop/nobody", ADMIN, 404, id="a pod that there is not"),
-        pytest.param("/pods/shop/nobody/explain", ADMIN, 404, id="an explanation of none"),
-        pytest.param("/nodes/nowhere", ADMIN, 404, id="a node that there is not"),
-        pytest.param("/gangs/shop/nobody", ADMIN, 404, id="a gang that there is not"),
-        pytest.param("/profiles/nobody", ADMIN, 404, id="a profile that there is not"),
+        pytest.param("/pods/shop/nobody", ADMIN, 404, id="a missing pod"),
+        pytest.param("/pods/shop/nobody/explain", ADMIN, 404, id="an explanation of a missing pod"),
+        pytest.param("/nodes/nowhere", ADMIN, 404, id="a missing node"),
+        pytest.param("/gangs/shop/nobody", ADMIN, 404, id="a missing gang"),
+        pytest.param("/profiles/nobody", ADMIN, 404, id="a missing profile"),
         pytest.param("/profiles/default-scheduler/diff", ADMIN, 404, id="a difference without a resource"),
         pytest.param("/queue?limit=0", ADMIN, 400, id="no items"),
         pytest.param("/queue?limit=501", ADMIN, 400, id="too many items"),
-        pytest.param("/queue?limit=x", ADMIN, 400, id="a limit that is no number"),
+        pytest.param("/queue?limit=x", ADMIN, 400, id="a limit that is not a number"),
         pytest.param("/queue?limit=1&limit=2", ADMIN, 400, id="two limits"),
-        pytest.param("/queue?groupBy=colour", ADMIN, 400, id="groups by what there is not"),
-        pytest.param("/queue?sort=colour", ADMIN, 400, id="an order that there is not"),
-        pytest.param("/queue?place=heaven", ADMIN, 400, id="a place that there is not"),
-        pytest.param("/queue?continue=x", ADMIN, 400, id="a token that is none"),
-        pytest.param("/queue?continue=W10", ADMIN, 400, id="a token of something else"),
-        pytest.param("/nodes?format=xml", ADMIN, 400, id="a format that there is not"),
+        pytest.param("/queue?groupBy=colour", ADMIN, 400, id="an unknown grouping"),
+        pytest.param("/queue?sort=colour", ADMIN, 400, id="an unknown order"),
+        pytest.param("/queue?place=heaven", ADMIN, 400, id="an unknown place"),
+        pytest.param("/queue?continue=x", ADMIN, 400, id="an invalid continue token"),
+        pytest.param("/queue?continue=W10", ADMIN, 400, id="a continue token of another path"),
+        pytest.param("/nodes?format=xml", ADMIN, 400, id="an unknown format"),
         pytest.param(f"/nodes?columns={','.join(map(str, range(17)))}", ADMIN, 400, id="too many columns"),
-        pytest.param("/decisions?outcome=great", ADMIN, 400, id="an outcome that there is not"),
+        pytest.param("/decisions?outcome=great", ADMIN, 400, id="an unknown outcome"),
         pytest.param("/decisions?since=-1", ADMIN, 400, id="a negative number"),
         pytest.param("/decisions?node=node-of-others", VIEWER, 403, id="decisions for a node without the right"),
-        pytest.param("/events?topics=gossip", ADMIN, 400, id="a topic that there is not"),
+        pytest.param("/events?topics=gossip", ADMIN, 400, id="an unknown topic"),
         pytest.param("/events?topics=nodes", VIEWER, 403, id="events of nodes without the right"),
     ],
 )
-async def test_refusals_are_statuses(scene: Scene, path: str, token: str, status: int) -> None:
+async def test_errors_are_statuses(scene: Scene, path: str, token: str, status: int) -> None:
     await fill(scene)
     found, body, _ = await scene.answer(path, token)
     assert (found, body["kind"], body["code"]) == (status, "Status", status)
 
 
-async def test_other_methods_are_refused(scene: Scene) -> None:
+async def test_other_methods_are_rejected(scene: Scene) -> None:
     async with scene.session().post(scene.url + "/queue") as response:
         assert (response.status, response.headers["Allow"]) == (405, "GET")
     async with scene.session().head(scene.url + "/queue") as response:
         assert (response.status, await response.read()) == (200, b"")
 
 
-async def test_an_answer_that_is_the_same_is_not_sent_again(scene: Scene) -> None:
+async def test_an_unchanged_answer_is_not_sent_again(scene: Scene) -> None:
     await fill(scene)
     _, _, headers = await scene.answer("/queue")
     same = {"If-None-Match": headers["ETag"]}
@@ -151,13 +151,13 @@ async def test_an_answer_that_is_the_same_is_not_sent_again(scene: Scene) -> Non
     assert (await scene.answer("/queue", headers=same))[0] == 200
 
 
-async def test_no_answer_is_kept_by_anybody(scene: Scene) -> None:
+async def test_answers_are_not_cached_by_clients(scene: Scene) -> None:
     _, _, headers = await scene.answer("/queue")
     assert headers["Cache-Control"] == "no-store, private"
     assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_pages_of_the_queue_come_to_all_pods_once(scene: Scene) -> None:
+async def test_pages_of_the_queue_have_every_pod_once(scene: Scene) -> None:
     pods = [make_pod(f"p{number}", namespace=SHOP, cpu="1") for number in range(25)]
     scene.live.create(*pods)
     seen, token = [], ""
@@ -176,7 +176,7 @@ async def test_pages_of_the_queue_come_to_all_pods_once(scene: Scene) -> None:
     assert len(seen) == 25
 
 
-async def test_a_page_of_decisions_that_are_gone_has_expired(begin: Begin) -> None:
+async def test_the_token_of_dropped_decisions_has_expired(begin: Begin) -> None:
     scene = await begin(most_decisions=10)
     scene.live.create(*(make_pod(f"p{number}", namespace=SHOP) for number in range(10)))
     await scene.live.settle()
@@ -186,11 +186,11 @@ async def test_a_page_of_decisions_that_are_gone_has_expired(begin: Begin) -> No
     await scene.live.settle()
     status, message = await scene.refused(f"/decisions?limit=5&continue={token}")
     assert status == 410
-    assert "begin anew" in message
+    assert "start again without it" in message
 
 
 @pytest.mark.parametrize("path", [each for each in PATHS if each.leader_only], ids=lambda path: path.name)
-async def test_who_does_not_lead_names_who_does(scene: Scene, path: Any) -> None:
+async def test_a_standby_names_the_leader(scene: Scene, path: Any) -> None:
     await fill(scene)
     scene.leads = False
     filled = path.path.format(namespace=SHOP, name="waits")
@@ -199,13 +199,13 @@ async def test_who_does_not_lead_names_who_does(scene: Scene, path: Any) -> None
 
 
 @pytest.mark.parametrize("path", ["/access", "/pods/shop/waits/explain", "/nodes", "/profiles", "/openapi.json"])
-async def test_who_does_not_lead_answers_the_rest(scene: Scene, path: str) -> None:
+async def test_a_standby_answers_what_needs_no_queue(scene: Scene, path: str) -> None:
     await fill(scene)
     scene.leads = False
     assert (await scene.answer(path))[0] == 200
 
 
-async def test_rights_are_asked_about_for_256_namespaces_at_most(scene: Scene) -> None:
+async def test_rights_are_checked_in_at_most_256_namespaces(scene: Scene) -> None:
     scene.live.create(*(make_pod("p", namespace=f"ns-{number}") for number in range(300)))
     status, message = await scene.refused("/queue", VIEWER)
     assert (status, "?namespace=NAME" in message) == (400, True)
@@ -215,14 +215,14 @@ async def test_rights_are_asked_about_for_256_namespaces_at_most(scene: Scene) -
     assert (await scene.get("/access", VIEWER))["moreNamespaces"]
 
 
-async def test_while_the_api_server_is_away_nobody_sees_anything(scene: Scene) -> None:
+async def test_nothing_is_shown_while_the_api_server_is_down(scene: Scene) -> None:
     await fill(scene)
     scene.users.is_away = True
     status, body, headers = await scene.answer("/queue")
     assert (status, body["reason"], headers["Retry-After"]) == (503, "ServiceUnavailable", "1")
 
 
-async def test_while_pods_are_placed_answers_take_a_share_of_the_time_only(scene: Scene) -> None:
+async def test_answers_wait_while_pods_are_being_placed(scene: Scene) -> None:
     scene.live.create(make_pod("active", namespace=SHOP))  # nobody places it in this test
     scene.api.budget._times = lambda: (0.0, 0.0)  # however long this machine rests meanwhile
     scene.api.budget.take(10.0)
@@ -232,7 +232,7 @@ async def test_while_pods_are_placed_answers_take_a_share_of_the_time_only(scene
     assert (await scene.answer("/queue"))[0] == 200
 
 
-async def test_a_view_that_breaks_is_told_without_what_broke_it(scene: Scene, monkeypatch: Any) -> None:
+async def test_an_internal_error_shows_no_detail(scene: Scene, monkeypatch: Any) -> None:
     async def broken(_: object) -> Any:
         raise RuntimeError("s3cret")
 
@@ -248,7 +248,7 @@ async def test_a_view_that_breaks_is_told_without_what_broke_it(scene: Scene, mo
         pytest.param("<img src=x onerror=alert(1)>", id="markup"),
         pytest.param("a" * 253, id="253 characters"),
         pytest.param('"}],"kind":"Queue"', id="JSON"),
-        pytest.param("line\nevent: resync", id="a line end"),
+        pytest.param("line\nevent: resync", id="a line break"),
     ],
 )
 async def test_names_are_data(scene: Scene, name: str) -> None:
@@ -271,14 +271,14 @@ async def test_no_credential_of_a_plugin_is_shown(scene: Scene) -> None:
     assert "s3cret" not in json.dumps(body)
 
 
-async def test_who_asks_is_told_by_the_paths_and_not_by_the_guard(scene: Scene) -> None:
+async def test_rights_are_checked_by_each_path_and_not_by_the_guard(scene: Scene) -> None:
     """A user without a right to the path sees what their rights to pods give them."""
     await fill(scene)
     await scene.get("/queue", VIEWER)
     assert not [each for _, each in scene.users.asked if isinstance(each, PathAttributes)]
 
 
-async def test_a_question_without_a_user_is_refused(scene: Scene) -> None:
+async def test_a_request_without_a_user_is_rejected(scene: Scene) -> None:
     for user in (None, User("system:anonymous")):
         answer = await scene.api.answer(Question("GET", "/pilotage/v1/queue", user=user))
         assert isinstance(answer, Answer)

@@ -1,4 +1,4 @@
-"""One answer for all who may see the same: how long it is kept, and what becomes of those who wait for it."""
+"""Shared answers: how long they are kept, and what waiting requests get."""
 
 import asyncio
 
@@ -30,21 +30,21 @@ class World:
         return (await self.answers.get(key, self.make)).tag
 
 
-async def test_an_unchanged_state_has_one_answer_for_a_while() -> None:
+async def test_an_answer_is_kept_while_the_state_is_unchanged() -> None:
     world = World()
     assert [await world.get(), await world.get()] == ['"1"', '"1"']
     world.now += UNCHANGED
     assert await world.get() == '"2"'
 
 
-async def test_a_changed_state_has_another_answer() -> None:
+async def test_a_changed_state_gets_a_new_answer() -> None:
     world = World()
     await world.get()
     world.revision += 1
     assert await world.get() == '"2"'
 
 
-async def test_while_pods_are_placed_an_answer_may_be_a_moment_old() -> None:
+async def test_an_answer_may_be_half_a_second_old_while_pods_are_being_placed() -> None:
     world = World()
     world.is_placing = True
     await world.get()
@@ -55,7 +55,7 @@ async def test_while_pods_are_placed_an_answer_may_be_a_moment_old() -> None:
     assert await world.get() == '"2"'
 
 
-async def test_no_answer_is_older_than_what_a_stream_has_told() -> None:
+async def test_no_answer_is_older_than_the_last_event() -> None:
     world = World()
     world.is_placing = True
     await world.get()
@@ -64,12 +64,12 @@ async def test_no_answer_is_older_than_what_a_stream_has_told() -> None:
     assert await world.get() == '"2"'
 
 
-async def test_other_questions_have_other_answers() -> None:
+async def test_each_request_has_its_own_answer() -> None:
     world = World()
     assert [await world.get("a"), await world.get("b"), await world.get("a")] == ['"1"', '"2"', '"1"']
 
 
-async def test_who_asks_while_an_answer_is_made_gets_the_same() -> None:
+async def test_concurrent_requests_share_one_answer() -> None:
     world = World()
     world.gate.clear()
     asking = [asyncio.create_task(world.get()) for _ in range(20)]
@@ -78,7 +78,7 @@ async def test_who_asks_while_an_answer_is_made_gets_the_same() -> None:
     assert set(await asyncio.gather(*asking)) == {'"1"'}
 
 
-async def test_an_answer_that_was_begun_before_a_change_is_not_for_who_asks_after_it() -> None:
+async def test_an_answer_from_before_a_change_is_not_used_for_requests_after_it() -> None:
     world = World()
     world.gate.clear()
     early = asyncio.create_task(world.get())
@@ -92,7 +92,7 @@ async def test_an_answer_that_was_begun_before_a_change_is_not_for_who_asks_afte
     assert await world.get() in (early.result(), late.result())
 
 
-async def test_a_client_that_hangs_up_takes_nothing_from_the_others() -> None:
+async def test_a_client_that_disconnects_does_not_affect_others() -> None:
     world = World()
     world.gate.clear()
     first, second = (asyncio.create_task(world.get()) for _ in range(2))
@@ -103,7 +103,7 @@ async def test_a_client_that_hangs_up_takes_nothing_from_the_others() -> None:
     assert await second == '"1"'
 
 
-async def test_what_cannot_be_answered_is_tried_again_by_the_next() -> None:
+async def test_errors_are_not_kept() -> None:
     world = World()
 
     async def fail() -> Encoded:
@@ -115,7 +115,7 @@ async def test_what_cannot_be_answered_is_tried_again_by_the_next() -> None:
     assert await world.get() == '"1"'
 
 
-async def test_the_time_that_it_takes_is_measured() -> None:
+async def test_slices_are_reported() -> None:
     world = World()
     await world.get()
     assert world.slices

@@ -1,4 +1,4 @@
-"""Server-sent events over a real socket: what is told, to whom, and what becomes of those who do not listen."""
+"""Server-sent events over a real socket: their content, their rights, and clients that do not read."""
 
 import asyncio
 import json
@@ -76,7 +76,7 @@ async def streams(scene: Scene, wanted: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_pod_that_is_bound_is_told(scene: Scene) -> None:
+async def test_a_bind_is_sent(scene: Scene) -> None:
     async with following(scene) as events:
         hello = await events.next()
         assert hello == ("hello", {"revision": scene.api.revisions.now(), "topics": ["queue", "decisions"]})
@@ -88,7 +88,7 @@ async def test_a_pod_that_is_bound_is_told(scene: Scene) -> None:
         assert [(each["pod"], each["node"]) for each in decided["decisions"]] == [("shop/web", "n1")]
 
 
-async def test_only_what_may_be_seen_is_told(scene: Scene) -> None:
+async def test_only_visible_changes_are_sent(scene: Scene) -> None:
     async with following(scene, VIEWER, "?namespace=shop") as events:
         await events.next()
         scene.live.add_node("n1")
@@ -99,7 +99,7 @@ async def test_only_what_may_be_seen_is_told(scene: Scene) -> None:
         assert "node" not in decided["decisions"][0]
 
 
-async def test_who_sees_all_can_follow_one_namespace(scene: Scene) -> None:
+async def test_an_admin_can_follow_one_namespace(scene: Scene) -> None:
     async with following(scene, query="?namespace=shop") as events:
         await events.next()
         scene.live.create(make_pod("other", namespace="batch", cpu="9"), make_pod("web", namespace=SHOP, cpu="9"))
@@ -108,7 +108,7 @@ async def test_who_sees_all_can_follow_one_namespace(scene: Scene) -> None:
         assert [each["pod"] for each in (await events.until("decisions"))["decisions"]] == ["shop/web"]
 
 
-async def test_a_pod_that_waits_no_more_has_left(scene: Scene) -> None:
+async def test_a_pod_that_is_no_longer_pending_has_left(scene: Scene) -> None:
     pod = make_pod("web", namespace=SHOP, cpu="9")
     scene.live.create(pod)
     async with following(scene, query="?topics=queue") as events:
@@ -120,14 +120,14 @@ async def test_a_pod_that_waits_no_more_has_left(scene: Scene) -> None:
         }
 
 
-async def test_nodes_that_change_are_named(scene: Scene) -> None:
+async def test_changed_nodes_are_named(scene: Scene) -> None:
     async with following(scene, query="?topics=nodes") as events:
         await events.next()
         scene.live.add_node("n1")
         assert (await events.until("nodes"))["nodes"] == ["n1"]
 
 
-async def test_what_many_may_see_is_written_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_events_are_encoded_once_for_equal_rights(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[tuple[int, Audience]] = []
 
     def told(state: State, audience: Audience, changes: Changes) -> Steps[bytes]:
@@ -152,14 +152,14 @@ async def test_what_many_may_see_is_written_once(scene: Scene, monkeypatch: pyte
     assert len(written) == len(set(written))
 
 
-async def test_too_many_changes_are_not_told_one_by_one(scene: Scene) -> None:
+async def test_too_many_changes_become_a_resync(scene: Scene) -> None:
     async with following(scene, query="?topics=queue") as events:
         await events.next()
         scene.live.create(*(make_pod(f"p{number}", namespace=SHOP) for number in range(201)))
         assert (await events.until("resync"))["topics"] == ["queue"]
 
 
-async def test_who_comes_back_is_told_what_was_missed(scene: Scene) -> None:
+async def test_a_client_that_reconnects_gets_what_it_missed(scene: Scene) -> None:
     async with following(scene, query="?topics=queue") as events:
         await events.next()
         scene.live.create(make_pod("first", namespace=SHOP))
@@ -174,12 +174,12 @@ async def test_who_comes_back_is_told_what_was_missed(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("last", ["1", "99999999999999999"])
-async def test_who_comes_back_too_late_begins_anew(scene: Scene, last: str) -> None:
+async def test_a_client_that_reconnects_too_late_gets_a_resync(scene: Scene, last: str) -> None:
     async with following(scene, last=last) as events:
         assert [(await events.next())[0], (await events.next())[0]] == ["hello", "resync"]
 
 
-async def test_silence_is_broken_by_comments(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_streams_get_comments(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BEAT", 0.01)
     async with following(scene) as events:
         await events.next()
@@ -189,7 +189,7 @@ async def test_silence_is_broken_by_comments(scene: Scene, monkeypatch: pytest.M
         assert events.comments > 0
 
 
-async def test_rights_that_end_end_the_stream(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_ends_with_the_rights_of_its_user(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_AGAIN", 0.05)
     monkeypatch.setattr(module, "BEAT", 0.02)
     async with following(scene, VIEWER, "?topics=queue&namespace=shop") as events:
@@ -199,9 +199,7 @@ async def test_rights_that_end_end_the_stream(scene: Scene, monkeypatch: pytest.
             await events.next()
 
 
-async def test_streams_are_fifty_at_most_and_make_room_when_they_end(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_number_of_streams_is_limited(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_STREAMS", 3)
     monkeypatch.setattr(module, "BEAT", 0.02)
     async with following(scene), following(scene), following(scene, STRANGER):
@@ -212,7 +210,7 @@ async def test_streams_are_fifty_at_most_and_make_room_when_they_end(
         await events.next()
 
 
-async def test_who_does_not_read_is_hung_up_on_and_costs_little(begin: Begin) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(begin: Begin) -> None:
     scene = await begin(limits=Limits(sending=0.2))
     reader, writer = await asyncio.open_connection("127.0.0.1", scene.server.port, ssl=scene.trust, limit=1024)
     writer.write(b"GET /pilotage/v1/events?topics=queue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\r\n")

@@ -87,7 +87,7 @@ def labels(api: SmallApi) -> dict[str, str]:
     return found
 
 
-async def test_the_leader_is_labelled_and_hears_of_decisions(api: SmallApi) -> None:
+async def test_the_leader_has_its_label_and_logs_decisions(api: SmallApi) -> None:
     async with running(api, secure_port=0, api_port=free_port()) as live:  # one does not need the other
         assert live._read_api is not None
         await until(lambda: labels(api).get(LEADS) == "true")
@@ -109,7 +109,7 @@ async def test_the_leader_is_labelled_and_hears_of_decisions(api: SmallApi) -> N
         assert "pilotage_api_streams 0\n" in text
 
 
-async def test_kubectl_finds_the_certificate_that_is_shown(api: SmallApi) -> None:
+async def test_the_pod_announces_the_certificate(api: SmallApi) -> None:
     async with running(api, secure_port=0, api_port=free_port()) as live:
         assert live._read_api is not None
         await until(lambda: replicas([api.objects["pods"]["kube-system/me"]])[0].fingerprint)
@@ -121,14 +121,14 @@ async def test_kubectl_finds_the_certificate_that_is_shown(api: SmallApi) -> Non
         }
 
 
-async def test_no_certificate_is_announced_where_nothing_is_served(api: SmallApi) -> None:
+async def test_no_certificate_is_announced_if_the_api_is_not_served(api: SmallApi) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         async with running(api, secure_port=0, api_port=taken.getsockname()[1]):
             await until(lambda: labels(api).get(LEADS) == "true")
             assert replicas([api.objects["pods"]["kube-system/me"]])[0].fingerprint == ""
 
 
-async def test_profiles_tell_what_each_replica_runs(api: SmallApi) -> None:
+async def test_a_profile_shows_the_reports_of_all_replicas(api: SmallApi) -> None:
     others = {"pilotage.dev/config-hash": "older"} | {
         "pilotage.dev/config-trouble": json.dumps({"kind": "refused", "hash": "newer", "message": "no such plugin"})
     }
@@ -150,16 +150,14 @@ async def test_profiles_tell_what_each_replica_runs(api: SmallApi) -> None:
         ]
 
 
-async def test_without_a_port_nothing_is_kept(api: SmallApi) -> None:
+async def test_without_a_port_nothing_is_recorded(api: SmallApi) -> None:
     async with running(api, secure_port=free_port()) as live:
         assert live._read_api is None
         await until(lambda: api.objects["pods"]["kube-system/me"]["metadata"].get("annotations"))
         assert LEADS not in labels(api)
 
 
-async def test_a_port_that_is_taken_is_an_error_only_for_who_has_named_it(
-    api: SmallApi, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_taken_port_is_an_error_only_if_it_was_set(api: SmallApi, caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with caplog.at_level(logging.WARNING):

@@ -1,1 +1,1 @@
-"""The read API of a running scheduler: who may ask what, how much it may cost, and how answers travel."""
+"""The read API of a running scheduler: rights, costs and transport."""

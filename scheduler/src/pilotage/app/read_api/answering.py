@@ -1,4 +1,4 @@
-"""Each path of the read API: what a user may see of it is found out first, then the answer is shared or made."""
+"""Each path of the read API: first the rights of the user are checked, then the answer is shared or built."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -43,7 +43,7 @@ from pilotage.views.quotas import quotas
 from pilotage.views.state import Stamp, State, Steps
 from pilotage.views.viewer import EVERYTHING, Viewer, Words
 
-KEPT_NAMESPACES = 10.0  # seconds for which it is remembered which namespaces have pods
+KEPT_NAMESPACES = 10.0  # seconds for which the namespaces with pods are cached
 NODES_AT_ONCE = 50
 ReadProfiles = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 Maybe = msgspec.Struct | None
@@ -72,7 +72,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with its user and its path."""
+    """A request with its user and its path."""
 
     user: User
     path: Path
@@ -85,13 +85,13 @@ class Asked:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what tells questions apart, whoever asks."""
+        """Return the key of the request, without the user."""
         query = self.question.query
         return self.path.name, *self.names.values(), *((name, *query[name]) for name in sorted(query))
 
 
 class Answering:
-    """Answers for each path, for all who may see the same."""
+    """Answers for each path; users who may see the same share them."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Answering:
     async def _shared(
         self, asked: Asked, viewer: Viewer, make: Callable[[Stamp], Steps[Maybe]], missing: str = ""
     ) -> Encoded:
-        """Return an answer that is the same for all who may see what the viewer may."""
+        """Return the answer for everyone with the same rights."""
 
         async def made() -> Encoded:
             stamp = self._stamp()
@@ -152,13 +152,13 @@ class Answering:
     # ------------------------------------------------------------------------------------------------ who may see what
 
     async def listing(self, asked: Asked, namespace: str = "") -> Viewer:
-        """Return what a user may see of a list of pods, or of what belongs to them."""
+        """Return what a user may see of pods and their gangs."""
         if namespace or (namespace := asked.one("namespace")):
             return await self._rights.of_namespace(asked.user, namespace)
         return await self._rights.of_all(asked.user, await self._with_pods())
 
     async def _with_pods(self) -> frozenset[str]:
-        """Return the namespaces that have pods; one whose first pod was bound at once may come a moment later."""
+        """Return the namespaces with pods; one whose first pod was bound at once may be missing for a few seconds."""
         async with self._counting:
             tally = self._state.tally
             if self._namespaces is None or monotonic() - self._namespaces[0] > KEPT_NAMESPACES:
@@ -168,7 +168,7 @@ class Answering:
             return self._namespaces[1] | {kind.own.namespace for kind in tally.cells}
 
     async def _partly(self, asked: Asked, namespaces: Callable[[], Awaitable[Iterable[str]]]) -> Viewer:
-        """Return what a user may see of something that belongs to many namespaces."""
+        """Return what a user may see of something with pods of several namespaces."""
         viewer = await self._rights.everywhere(asked.user)
         if viewer.everywhere:
             return viewer
@@ -243,7 +243,7 @@ class Answering:
         engine = state.engines.get(pod.scheduler_name)
         if engine is None:
             served = ", ".join(state.engines)
-            raise NotFound(f"the pod is for the scheduler {pod.scheduler_name}, and this one serves {served}")
+            raise NotFound(f"the pod's scheduler is {pod.scheduler_name}; this one serves {served}")
         return pod, queued, engine
 
     async def _remedied(
@@ -340,14 +340,14 @@ class Answering:
     async def _what_if(self, asked: Asked) -> Encoded:
         await self._rights.require(asked.user, PathAttributes(f"{PREFIX}/what-if", "create"))
         if self._process.what_ifs is None:
-            raise NotFound("what-ifs are not answered here")
+            raise NotFound("this server does not answer what-if requests")
         request, stamp = read_body(asked.question.body), self._stamp()
         viewer = await self._asker(asked.user, request)
         found = await self._budget.run(self._process.what_ifs.steps(request, stamp.revision))
         return await self._own(found.seen_by(viewer.nodes, viewer.sees, Words(self._state, viewer)), stamp)
 
     async def _asker(self, user: User, request: WhatIf) -> Viewer:
-        """Return what a user may see of the answer; Forbidden if they may not even ask."""
+        """Return what a user may see of the answer; Forbidden if they may not ask."""
         needed = needs(request)
         if needed.nodes:
             await self._rights.require(user, ResourceAttributes("list", "nodes"))
@@ -362,7 +362,7 @@ class Answering:
 
 
 def _encoded(steps: Steps[Maybe], stamp: Stamp, missing: str = "") -> Steps[Encoded]:
-    """Make an answer and encode it, each in steps of its own; NotFound if there is none."""
+    """Build and encode an answer in steps; NotFound if there is none."""
     found = yield from steps
     if found is None:
         raise NotFound(missing)
@@ -372,7 +372,7 @@ def _encoded(steps: Steps[Maybe], stamp: Stamp, missing: str = "") -> Steps[Enco
 
 
 def _at_once(found: Maybe) -> Steps[Maybe]:
-    """Return what is made in one step."""
+    """Return what is already there."""
     yield
     return found
 

@@ -1,4 +1,4 @@
-"""The read API: knows its paths, answers or follows, and refuses in the API server's way."""
+"""The read API: routes requests, opens streams, and formats errors."""
 
 import logging
 from importlib.metadata import version
@@ -26,11 +26,11 @@ from pilotage.views.viewer import Viewer
 log = logging.getLogger(__name__)
 
 EVENT_STREAM = "text/event-stream"
-PATIENCE = 1.0  # seconds that a client waits for its turn before it is asked to come back
+PATIENCE = 1.0  # seconds that a request waits for its turn, then 503
 
 
 class ReadApi:
-    """Every path of the API, for the server to ask."""
+    """Answers the requests of the server."""
 
     def __init__(self, state: State, process: Process, rights: Rights, budget: Budget) -> None:
         self._process, self._rights, self.budget, self.tally = process, rights, budget, state.tally
@@ -41,11 +41,11 @@ class ReadApi:
         self._description = b""
 
     def reads_body(self, method: str, path: str) -> bool:
-        """Return whether the body of such a request matters."""
+        """Return whether the body of such a request is read."""
         return method == "POST" and path == f"{PREFIX}/what-if"
 
     async def answer(self, question: Question) -> Answer | Stream:
-        """Answer a question, whatever it is."""
+        """Answer any request."""
         try:
             return await self._answer(question)
         except Exception as error:
@@ -53,14 +53,14 @@ class ReadApi:
             if refused is not None:
                 return refused
             log.exception("the path %s failed", question.path)
-            return failed(500, "InternalError", "this could not be answered; the scheduler's log says why")
+            return failed(500, "InternalError", "the request failed; the reason is in the scheduler's log")
 
     async def _answer(self, question: Question) -> Answer | Stream:
         await self.budget.turn(PATIENCE)
         path, names = _find(question)
         user = question.user
         if user is None or user.name == ANONYMOUS:
-            return failed(401, "Unauthorized", "show a token: kubectl create token NAME --audience pilotage")
+            return failed(401, "Unauthorized", "send a bearer token: kubectl create token NAME --audience pilotage")
         if path.method != ("GET" if question.method == "HEAD" else question.method):
             refused = failed(405, "MethodNotAllowed", f"use {path.method}")
             return Answer(refused.status, refused.body, refused.content_type, {**NO_STORE, "Allow": path.method})
@@ -110,4 +110,4 @@ def _find(question: Question) -> tuple[Path, dict[str, str]]:
         names = path.match(question.path)
         if names is not None:
             return path, names
-    raise NotFound(f"there is no such path; {PREFIX}/openapi.json describes those that there are")
+    raise NotFound(f"no such path; see {PREFIX}/openapi.json")

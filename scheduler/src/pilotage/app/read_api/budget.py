@@ -1,4 +1,4 @@
-"""How much of the event loop answers may take: little while pods are being placed, anything while the loop rests."""
+"""How much of the event loop answers may use: little while pods are being placed, otherwise any."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,24 +11,24 @@ from pilotage.views.state import Steps
 
 Answered = TypeVar("Answered")
 
-# While pods are being placed: of the time that the loop works, and of the time that it has nothing to do. What sockets
-# take comes on top.
+# While pods are being placed: a share of the time that the loop works, and one of the time that it is idle. Reading
+# sockets comes on top.
 OF_WORK, OF_REST = 0.01, 0.05
-SAVED = 0.01  # seconds of work that can be done at once after a rest
-DEBT = 0.1  # seconds of work that are made up for, if a slice was that long
-SLICE = 0.0005  # seconds of CPU, after which others have their turn; one step may go past it
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.05  # seconds between two looks at the budget
+SAVED = 0.01  # seconds of work that are possible at once after a pause
+DEBT = 0.1  # seconds; longer slices are not made up for completely
+SLICE = 0.0005  # seconds of CPU; the last step of a slice may exceed it
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.05  # seconds between two checks
 PATIENCE = 10.0  # seconds that an answer may take in all
 
 
 class Busy(Exception):
-    """There is no time for this now."""
+    """The scheduler is too busy for this now."""
 
 
 class Budget:
     """Counts the CPU time of slices, and makes answers wait for their share of the loop's time.
 
-    By the wall clock, a busy machine or a container's limit would give answers what scheduling needs.
+    Wall-clock time would not do: a busy machine or a container's CPU limit would shift the shares.
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class Budget:
         is_tentative: Callable[[], bool] = lambda: False,
     ) -> None:
         self.is_active = is_active
-        self._is_tentative = is_tentative  # the state of the cluster, while a gang is being decided
+        self._is_tentative = is_tentative  # a gang is being decided: the cache shows what may be rolled back
         self._times = times
         self._left, self._before = SAVED, (0.0, 0.0)
-        self._turns = asyncio.Lock()  # served in order
+        self._turns = asyncio.Lock()  # first come, first served
         self.patience = PATIENCE
         self._longest, self._longest_before = 0.0, 0.0  # seconds of a slice, in this minute and the one before
         self.spent = 0.0  # seconds in all
 
     def is_spent(self) -> bool:
-        """Return whether nothing more may be done for now."""
+        """Return whether answers must wait."""
         (worked, rested), before = self._times(), self._before
         self._left += (worked - before[0]) * OF_WORK + (rested - before[1]) * OF_REST
         self._left, self._before = min(SAVED, self._left), (worked, rested)
@@ -63,15 +63,15 @@ class Budget:
 
     @property
     def longest_slice(self) -> float:
-        """Return the longest slice since the minute before this one."""
+        """Return the longest slice of this minute and the one before."""
         return max(self._longest, self._longest_before)
 
     def begin_minute(self) -> None:
-        """Forget the slices of the minute before the last."""
+        """Start a new minute."""
         self._longest, self._longest_before = 0.0, self._longest
 
     async def turn(self, patience: float = PATIENCE) -> None:
-        """Wait until something may be done; Busy if that takes too long."""
+        """Wait for a turn; Busy if that takes too long."""
         if not self._turns.locked() and not self._has_to_wait():
             return
         try:
@@ -85,7 +85,7 @@ class Budget:
         return self._is_tentative() or self.is_spent()
 
     async def run(self, steps: Steps[Answered], patience: float | None = None) -> Answered:
-        """Return an answer that is made in steps, in slices between which others have their turn.
+        """Run an answer in slices, between which other tasks run.
 
         No step sees tentative reservations or hidden pods. Busy if that takes too long.
         """

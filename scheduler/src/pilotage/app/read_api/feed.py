@@ -1,4 +1,4 @@
-"""Streams of events: every half second changes are collected, and written once for all who may see the same.
+"""Streams of events: changes are collected every half second, and encoded once for each audience.
 
          every 0.5 s                once for each audience      its own deque, short
 state ───────────────> Changes ──┬────────> bytes ────────┬──────────────> stream ──> client
@@ -24,22 +24,22 @@ from pilotage.views.viewer import Viewer
 
 MOST_STREAMS = 50
 PERIOD = 0.5  # seconds between batches
-BEAT = 15.0  # seconds of silence, after which a comment is sent
-LOOK_AGAIN = 60.0  # seconds, after which rights are checked again
+BEAT = 15.0  # seconds without an event, after which a comment is sent
+LOOK_AGAIN = 60.0  # seconds between two checks of a user's rights
 LONGEST = 3600.0  # seconds of a stream
 MOST_BEHIND = 8  # batches that wait for a slow client
-MOST_KEPT = 120  # batches for clients that come back
+MOST_KEPT = 120  # batches for clients that reconnect
 FREED_AT_ONCE = 4  # batches
 
 FindViewer = Callable[[], Awaitable[Viewer]]
 
 
 class TooManyStreams(Exception):
-    """No further stream is possible now."""
+    """The limit of open streams is reached."""
 
 
 class _Follower:
-    """One stream: what it has not been told yet."""
+    """One stream, and the batches that it has not sent yet."""
 
     def __init__(self, audience: Audience) -> None:
         self.audience = audience
@@ -56,13 +56,13 @@ class _Follower:
 
 
 class Feed:
-    """Collects changes, and hands them to all streams."""
+    """Collects changes for all streams."""
 
     def __init__(self, state: State, revision: Callable[[], int], budget: Budget, shared: SharedAnswers) -> None:
         self._state, self._revision, self._budget, self._shared = state, revision, budget, shared
         self._followers: set[_Follower] = set()
         self._ring: deque[Changes] = deque(maxlen=MOST_KEPT)
-        self._past: deque[Changes] = deque()  # of no use any more
+        self._past: deque[Changes] = deque()  # to be freed
         self._seen: _Seen | None = None
         self._is_closed = asyncio.Event()
         self._idle_since = -MOST_KEPT * PERIOD
@@ -70,7 +70,7 @@ class Feed:
 
     @property
     def streams(self) -> int:
-        """Return how many streams there are."""
+        """Return the number of streams."""
         return len(self._followers)
 
     def drop(self) -> None:
@@ -84,7 +84,7 @@ class Feed:
             follower.news.set()
 
     async def run(self) -> None:
-        """Collect changes while there are streams, and a minute longer for clients that come back."""
+        """Collect changes while there are streams, and a minute longer for clients that reconnect."""
         while True:
             await asyncio.sleep(PERIOD)
             await Measured(self._period(), self._budget.take)
@@ -100,7 +100,7 @@ class Feed:
         await self.look()
 
     def _rest(self) -> None:
-        """Forget what was collected, a little at a time: thousands of objects are not freed at once."""
+        """Free what was collected, a little at a time."""
         self._seen = self._state.tally.news = None
         if self._ring:
             self._past, self._ring = self._ring, deque(maxlen=MOST_KEPT)
@@ -108,11 +108,11 @@ class Feed:
             self._past.popleft()
 
     async def look(self) -> None:
-        """Collect what has changed, and hand it to all streams."""
+        """Collect changes, and pass them to all streams."""
         try:
             await self._budget.run(self._state.tally.settle(), PERIOD)
         except Busy:
-            return  # the next time it is more
+            return  # the next batch has more
         changes = self._changes()
         if changes is None or changes.is_empty:
             return
@@ -124,7 +124,7 @@ class Feed:
             follower.put(changes)
 
     async def _write(self, changes: Changes, audience: Audience) -> bytes:
-        """Return changes as an audience may see them, or ask it to read its pages again."""
+        """Return changes encoded for an audience; a resync if there is no time for that."""
         known = changes.told.get(audience)
         if known is None:
             try:
@@ -134,7 +134,7 @@ class Feed:
         return known
 
     async def open(self, find: FindViewer, audience: Audience, last: int | None) -> AsyncGenerator[bytes, None]:
-        """Begin a stream after a revision, or with what is now; TooManyStreams if there is no room for one."""
+        """Open a stream that begins after a revision, or now; TooManyStreams."""
         if len(self._followers) >= MOST_STREAMS:
             raise TooManyStreams
         if self._seen is None:
@@ -144,7 +144,7 @@ class Feed:
         if last is not None:
             self._resume(follower, last)
         pieces = self._told(follower, find)
-        await anext(pieces)  # from here on it is counted, and closing it counts it out
+        await anext(pieces)  # it is counted from here on, until it is closed
         return pieces
 
     def _resume(self, follower: _Follower, last: int) -> None:
@@ -177,14 +177,14 @@ class Feed:
                 elif not await _heard(follower.news):
                     yield b": beat\n\n"
         except (Forbidden, Unanswered):
-            return  # when it comes back, it is told what it may see
+            return  # its next request gets the answer
         finally:
             self._followers.discard(follower)
 
     # ---------------------------------------------------------------------------------------------------- collecting
 
     def _look(self) -> "_Seen":
-        """Return what there is now, and begin to collect what comes."""
+        """Return the current state, and start collecting."""
         state = self._state
         news, state.tally.news = state.tally.news, {}
         return _Seen(self._revision(), state.log.count, state.cache.nodes().pods_version, state.log.hash, news)
@@ -227,7 +227,7 @@ class Feed:
 
 
 class _Seen(NamedTuple):
-    """What there was at a revision, and which waiting pods have changed before it."""
+    """The state at a revision, and the pending pods that changed before it."""
 
     revision: int
     decisions: int

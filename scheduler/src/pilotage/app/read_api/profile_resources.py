@@ -1,4 +1,4 @@
-"""The SchedulerProfiles of the cluster, read when somebody asks and kept for a moment."""
+"""The SchedulerProfiles of the cluster, read on request and cached."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -15,14 +15,14 @@ FEW_SECONDS = 5.0  # for the API server to answer
 
 
 class Reads(Protocol):
-    """Who asks the API server."""
+    """A client of the API server."""
 
     async def get(self, path: str) -> bytes:
-        """Return an answer."""
+        """Return the body of an answer."""
 
 
 class ProfileResources:
-    """All SchedulerProfiles by the name of their scheduler; none where they cannot be read."""
+    """All SchedulerProfiles by scheduler name; none if they cannot be read."""
 
     def __init__(self, api: Reads, clock: Callable[[], float] = monotonic) -> None:
         self._api, self._clock = api, clock
@@ -31,7 +31,7 @@ class ProfileResources:
         self._turn = asyncio.Lock()
 
     async def all(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return them as they were a moment ago."""
+        """Return them, at most five seconds old."""
         async with self._turn:
             if self._at is None or self._clock() - self._at > KEPT_FOR:
                 self._found, self._at = await self._read(), self._clock()

@@ -1,4 +1,4 @@
-"""What a query says, as values; whatever cannot be is refused with what can."""
+"""Parameters of queries as values; an invalid one is rejected with what is valid."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -14,10 +14,10 @@ Query = Mapping[str, Sequence[str]]
 
 
 def one(query: Query, name: str) -> str:
-    """Return the value of a parameter; "" if it is not there."""
+    """Return the value of a parameter; "" if it is missing."""
     values = query.get(name, ())
     if len(values) > 1:
-        raise InvalidQuestion(f"{name}: it is there {len(values)} times; say it once")
+        raise InvalidQuestion(f"{name}: given {len(values)} times; give it once")
     return values[0] if values else ""
 
 
@@ -32,12 +32,12 @@ def number(query: Query, name: str, default: int, least: int, most: int) -> int:
 
 
 def limit(query: Query, default: int = USUAL) -> int:
-    """Return how many items a page has."""
+    """Return the size of a page."""
     return number(query, "limit", default, 1, MOST)
 
 
 def queue_question(query: Query) -> QueueQuestion:
-    """Return what is asked of the queue."""
+    """Return the parameters of /queue."""
     return QueueQuestion(
         group_by=cast(Any, one(query, "groupBy")),
         place=one(query, "place"),
@@ -52,7 +52,7 @@ def queue_question(query: Query) -> QueueQuestion:
 
 
 def decisions_question(query: Query) -> DecisionsQuestion:
-    """Return what is asked of the decisions."""
+    """Return the parameters of /decisions."""
     return DecisionsQuestion(
         since=number(query, "since", 0, 0, 1 << 62),
         node=one(query, "node"),
@@ -65,21 +65,21 @@ def decisions_question(query: Query) -> DecisionsQuestion:
 
 
 def nodes_question(query: Query) -> NodesQuestion:
-    """Return what is asked of the nodes."""
+    """Return the parameters of /nodes."""
     columns = tuple(name.strip() for name in one(query, "columns").split(",") if name.strip())
     return NodesQuestion(columns, cast(Any, one(query, "format") or "columns"), limit(query), one(query, "continue"))
 
 
 def explain_question(query: Query) -> ExplainQuestion:
-    """Return what is asked about a pod."""
+    """Return the parameters of an explanation."""
     return ExplainQuestion(one(query, "nodes"), limit(query, 50), one(query, "continue"))
 
 
 def topics(query: Query) -> tuple[str, ...]:
-    """Return what a stream is to tell about."""
+    """Return the topics of a stream."""
     wanted = one(query, "topics") or "queue,decisions"
     named = tuple(dict.fromkeys(each.strip() for each in wanted.split(",") if each.strip()))
     unknown = [each for each in named if each not in TOPICS]
     if unknown or not named:
-        raise InvalidQuestion(f"topics: {', '.join(unknown) or 'none'} is unknown; there are {', '.join(TOPICS)}")
+        raise InvalidQuestion(f"topics: {', '.join(unknown) or 'none'} is unknown; use {', '.join(TOPICS)}")
     return named

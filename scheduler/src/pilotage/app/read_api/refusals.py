@@ -1,4 +1,4 @@
-"""What cannot be answered, as the API server would say it: a metav1.Status."""
+"""Errors in the format of the API server: a metav1.Status."""
 
 import msgspec
 
@@ -13,19 +13,19 @@ from pilotage.views.answers import StatusDetails, failure
 from pilotage.views.paging import Expired, InvalidQuestion
 
 NO_STORE = {"Cache-Control": "no-store, private"}
-CHOOSE = "you may not list all pods, and there are many namespaces; choose one: ?namespace=NAME"
-GONE = "what the token is about is not kept any more; begin anew without it"
-NO_ROOM = "there are too many streams; try again later"
-UNKNOWN = "the API server did not say what you may see; try again"
-NO_TIME = "pods are being placed, and there is no time for this now; try again"
+CHOOSE = "you may not list pods in all namespaces, and there are too many to check each; choose one: ?namespace=NAME"
+GONE = "the continue token has expired; start again without it"
+NO_ROOM = "too many streams are open; try again later"
+UNKNOWN = "the API server did not answer what you may see; try again"
+NO_TIME = "the scheduler is busy placing pods; try again"
 
 
 class NotFound(Exception):
-    """There is no such thing; the text says what there is not."""
+    """It does not exist; the text says what."""
 
 
 def refusal(error: Exception) -> Answer | None:
-    """Return how it is told that something cannot be answered; None for what should not have happened."""
+    """Return the answer for an expected error; None for any other."""
     match error:
         case InvalidQuestion():
             return failed(400, "BadRequest", str(error))
@@ -52,7 +52,7 @@ def refusal(error: Exception) -> Answer | None:
 
 
 def failed(code: int, reason: str, message: str, *, leader: str | None = None, wait: int = 0) -> Answer:
-    """Return an error; one that time heals says when to try again."""
+    """Return an error; with `wait`, it says when to try again."""
     details = None
     if leader is not None or wait:
         details = StatusDetails(name=leader or "", kind="pods" if leader else "", retry_after_seconds=wait)
@@ -61,5 +61,9 @@ def failed(code: int, reason: str, message: str, *, leader: str | None = None, w
 
 
 def who_leads(leader: str) -> str:
-    """Return why a replica does not answer what only the leader knows."""
-    return f"only the leader answers this, and that is {leader or 'nobody now'}"
+    """Return why another replica does not answer."""
+    return (
+        f"only the leader answers this: {leader}"
+        if leader
+        else "only the leader answers this, and no replica leads now"
+    )

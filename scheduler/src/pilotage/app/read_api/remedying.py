@@ -30,7 +30,7 @@ class TriesGangs(Protocol):
 
 
 class Remedying:
-    """Finds what would place a pod, or why a node is not its place."""
+    """Finds what would place a pod, or why it is not on a node."""
 
     def __init__(
         self, state: State, revision: Callable[[], int], budget: Budget, copies: TriesGangs | None = None

@@ -1,14 +1,14 @@
-"""A number for each state that somebody could see, larger than all before it, also those of other processes."""
+"""A number for each visible state, larger than all before it, even those of earlier processes."""
 
 import time
 
 from pilotage.views.state import State
 
-_EACH_SECOND = 1 << 20  # states that there can be in a second without ever being as large as a later process's first
+_EACH_SECOND = 1 << 20  # so many states a second stay below the numbers of a later process
 
 
 class Revisions:
-    """Looks at the versions of all parts of a state."""
+    """Compares the versions of all parts of a state."""
 
     def __init__(self, state: State, began: float | None = None) -> None:
         self._state = state
@@ -16,7 +16,7 @@ class Revisions:
         self._seen: tuple[object, ...] = ()
 
     def now(self) -> int:
-        """Return the number of what is there now."""
+        """Return the number of the current state."""
         seen = self._look()
         if seen != self._seen:
             self._seen = seen

@@ -1,4 +1,4 @@
-"""What a user may see: the API server is asked, namespace by namespace where it must be."""
+"""What a user may see, by SubjectAccessReviews, per namespace where necessary."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,57 +12,57 @@ from pilotage.model.users import User
 from pilotage.scheduler_profiles.resource import GROUP, PLURAL
 from pilotage.views.viewer import Viewer
 
-MOST_NAMESPACES = 256  # asked about one by one
+MOST_NAMESPACES = 256  # that are checked one by one
 AT_ONCE = 16
 QUOTAS, QUOTA_GROUP = ElasticQuota.api.plural, ElasticQuota.api.group
 PROFILES, PROFILE_GROUP = PLURAL, GROUP
 
 
 class Judge(Protocol):
-    """Who knows what users may do."""
+    """Checks what users may do."""
 
     async def may(self, user: User, wanted: PathAttributes | ResourceAttributes) -> bool | None:
-        """Tell; None if nobody can."""
+        """Return whether a user may; None if the API server does not answer."""
 
 
 class Forbidden(Exception):
-    """The user may not see this; the text says what they would need."""
+    """The user may not see this; the text names the missing right."""
 
 
 class TooManyNamespaces(Exception):
-    """The rights of a user cannot be asked about in every namespace."""
+    """There are too many namespaces to check the rights of a user in each."""
 
 
 class Unanswered(Exception):
-    """Nobody can tell now what the user may do."""
+    """The API server does not answer what the user may do."""
 
 
 class Rights:
-    """What users may see of a scheduler."""
+    """Finds out what users may see."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
     async def may(self, user: User, wanted: PathAttributes | ResourceAttributes) -> bool:
-        """Tell whether a user may do something."""
+        """Return whether a user may do something."""
         found = await self._judge.may(user, wanted)
         if found is None:
             raise Unanswered
         return found
 
     async def require(self, user: User, wanted: PathAttributes | ResourceAttributes) -> None:
-        """Refuse a user who may not do something."""
+        """Raise Forbidden if a user may not do something."""
         if not await self.may(user, wanted):
             raise Forbidden(_told(user, wanted))
 
     async def everywhere(self, user: User, resource: str = "pods", group: str = "") -> Viewer:
-        """Return a viewer of all namespaces, or of none."""
+        """Return a viewer of all namespaces, or of no namespace."""
         everywhere = await self.may(user, ResourceAttributes("list", resource, group))
         nodes = await self.sees_nodes(user)
         return Viewer(everywhere=everywhere, nodes=nodes)
 
     async def sees_nodes(self, user: User) -> bool:
-        """Tell whether a user may know the names of nodes."""
+        """Return whether a user may see names of nodes."""
         return await self.may(user, ResourceAttributes("list", "nodes"))
 
     async def of_namespace(self, user: User, namespace: str, resource: str = "pods", group: str = "") -> Viewer:
@@ -74,7 +74,7 @@ class Rights:
         return Viewer(namespaces=frozenset((namespace,)), nodes=found.nodes)
 
     async def of_pod(self, user: User, namespace: str, name: str) -> Viewer:
-        """Return a viewer of one pod, and of its neighbours if the user may list them; Forbidden if of none."""
+        """Return a viewer of one pod, and of its namespace if the user may list it; Forbidden."""
         found = await self.everywhere(user)
         if found.everywhere:
             return found
@@ -84,7 +84,7 @@ class Rights:
         return Viewer(namespaces=seen, nodes=found.nodes)
 
     async def of_all(self, user: User, namespaces: Iterable[str], resource: str = "pods", group: str = "") -> Viewer:
-        """Return a viewer of whatever namespaces the user may see, of those that have something to show."""
+        """Return a viewer of those of some namespaces that the user may see."""
         found = await self.everywhere(user, resource, group)
         if found.everywhere:
             return found
@@ -96,7 +96,7 @@ class Rights:
     async def namespaces(
         self, user: User, namespaces: Iterable[str], resource: str = "pods", group: str = ""
     ) -> tuple[frozenset[str], bool]:
-        """Return those of some namespaces that a user may see, and whether they are too many to ask about."""
+        """Return those of some namespaces that a user may see, and whether there are too many to check."""
         named = list(islice(sorted(namespaces), MOST_NAMESPACES + 1))
         asked = named[:MOST_NAMESPACES]
         seen: set[str] = set()

@@ -44,20 +44,20 @@ from pilotage.views.tally import Tally
 log = logging.getLogger(__name__)
 
 VERSION = version("pilotage")
-AUDIENCE = "pilotage"  # of tokens that are worth nothing at the API server
+AUDIENCE = "pilotage"  # of tokens that the API server does not accept
 LEADS = "pilotage.dev/leads"  # a label of the pod that leads
 PORT_FLAG = "--api-port"
 A_MINUTE = 60 // SECONDS  # in intervals of the overview
-A_MOMENT = 1.0  # seconds after the last attempt, in which others may follow
+A_MOMENT = 1.0  # seconds after the last attempt
 REVIEWS_A_SECOND, REVIEWS_AT_ONCE = 50.0, 300
-# Streams last, and all users may come through one proxy.
+# Streams are long-lived, and all users may share one proxy.
 LIMITS = Limits(sending=10.0, patience=Patience(connections=160, connections_of_one_peer=96))
 SAME_RELEASE = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component")
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What the process tells about itself."""
+    """What the process knows about itself."""
 
     leads: Callable[[], bool]
     leader: Callable[[], str]  # its identity in the Lease
@@ -71,7 +71,7 @@ class Standing:
 
 
 class KnowsUsers:
-    """Lets in whom the API server knows, and passes them on: each path checks what they may see."""
+    """Authenticates users; each path checks what they may see."""
 
     def __init__(self, auth: DelegatedAuth, budget: Budget) -> None:
         self._auth, self._budget = auth, budget
@@ -79,7 +79,7 @@ class KnowsUsers:
     async def judge(
         self, method: str, path: str, headers: Mapping[str, Sequence[str]], peer_certificate: bytes | None
     ) -> Denial | User:
-        """Return who asks, or that they are unknown; a client that asks too often waits here, known or not."""
+        """Return the user, or Unauthorized; while answers must wait, every request waits here."""
         with suppress(Busy):
             await self._budget.turn(PATIENCE)
         user = await self._auth.identify(headers, peer_certificate)
@@ -87,7 +87,7 @@ class KnowsUsers:
 
 
 def _load_numpy() -> None:
-    """Let numpy load now what it loads at the first call: 7 ms, in which nothing else would run."""
+    """Call what numpy loads at its first use: that takes 7 ms."""
     few = np.zeros(2, np.int32)
     np.unique(few)
     np.isin(few, few)
@@ -152,11 +152,11 @@ class LiveApi:
         return self._standing.leads() and (core.queue.pending().active > 0 or now - self._placed_at < A_MOMENT)
 
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
-        """Return what runs for as long as the process does."""
+        """Return the background jobs."""
         return [self._auth.run(), self.api.feed.run(), self._tick()]
 
     async def start(self, shows: ServingCertificate) -> None:
-        """Listen; if nobody has asked for the port and it is taken, go on without."""
+        """Listen; if the default port is taken, continue without the API."""
         serving = self._options.serving
         budget, guard = self._budget, KnowsUsers(self._auth, self._budget)
         server = Server(
@@ -179,11 +179,11 @@ class LiveApi:
 
     @property
     def port(self) -> int:
-        """The port that is listened on; 0 for none."""
+        """The port; 0 if it does not listen."""
         return 0 if self._server is None else self._server.port
 
     async def close(self, seconds: float) -> None:
-        """End all streams, and hang up."""
+        """End all streams and connections."""
         self.api.feed.close()
         if self._server is not None:
             await self._server.stop(seconds)
@@ -202,7 +202,7 @@ class LiveApi:
                 await asyncio.sleep(1.0)
 
     def _announce(self) -> None:
-        """Show on our pod whether it leads, for the Service, and which certificate it has, for kubectl pilotage."""
+        """Write to our pod whether it leads (for the Service), and its certificate (for kubectl pilotage)."""
         self._standing.annotate(announcing("" if self._shows is None else self._shows.fingerprint))
         if self._is_labelled != (leads := self._standing.leads()):
             self._is_labelled = leads
@@ -232,7 +232,7 @@ class LiveApi:
         return found or [Replica(name=self._own_name(), leads=standing.leads(), ready=True)]
 
     async def _reports(self) -> Reports:
-        """Return what each replica has reported on its pod; outside of a cluster what this one runs."""
+        """Return the report of each replica; outside of a cluster, what this one runs."""
         found = {pod.name: report_in(pod.annotations) for pod in await self._pods_of_release()}
         return found or {self._own_name(): Report(self.log.hash)}
 
@@ -268,5 +268,5 @@ def _replica(pod: Pod, leader: str) -> Replica:
 
 
 def _pod_of(identity: str) -> str:
-    """Return the pod of an identity in the Lease: its name, and behind an underscore what nobody else has."""
+    """Return the pod of an identity in the Lease, which is POD_UUID."""
     return identity.rpartition("_")[0] or identity

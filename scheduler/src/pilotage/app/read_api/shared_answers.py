@@ -1,4 +1,4 @@
-"""Answers for all who may see the same: made once for a state, or once in half a second while pods are placed."""
+"""Answers for users with the same rights: built once per state, or every half second while pods are being placed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -10,8 +10,8 @@ from pilotage.telemetry.measured import Measured
 
 MOST_KEPT = 256
 MOST_BYTES = 4 << 20  # of all answers together
-UNCHANGED = 2.0  # seconds for which an answer about an unchanged state is kept: what passes with time is in it
-WHILE_PLACING = 0.5  # seconds, if the state changes all the time
+UNCHANGED = 2.0  # seconds for an unchanged state: answers contain durations
+WHILE_PLACING = 0.5  # seconds for a state that keeps changing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class _Making(NamedTuple):
 
 
 class SharedAnswers:
-    """Makes each answer once, however many ask for it."""
+    """Builds each answer once for all who request it."""
 
     def __init__(
         self,
@@ -40,19 +40,19 @@ class SharedAnswers:
     ) -> None:
         self._revision, self._is_placing, self._report_slice = revision, is_placing, report_slice
         self._clock = clock
-        self.announced = 0  # the last revision that streams were told about: no answer is older
+        self.announced = 0  # the last revision in a stream: no answer is older
         self._kept: dict[Hashable, tuple[float, Encoded]] = {}  # since when; the oldest first
         self._making: dict[Hashable, _Making] = {}
         self._bytes = 0
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Encoded]]) -> Encoded:
-        """Return an answer that is kept or being made, or make it."""
+        """Return an answer that is cached or being built, or build it."""
         kept, making = self._kept.get(key), self._making.get(key)
         if kept is not None and self._is_good(kept[1].revision, self._clock() - kept[0]):
             return kept[1]
         if making is None or not self._is_good(making.revision, 0.0):
             making = self._making[key] = self._begin(key, make)
-        return await asyncio.shield(making.task)  # a client that hangs up takes nothing from the others
+        return await asyncio.shield(making.task)  # a client that disconnects does not affect others
 
     def _is_good(self, revision: int, age: float) -> bool:
         if revision == self._revision():
@@ -77,7 +77,7 @@ class SharedAnswers:
         if key in self._making and self._making[key].task is task:
             del self._making[key]
         if not task.cancelled():
-            task.exception()  # those who asked have it, if they are still there
+            task.exception()  # the callers have it, unless they disconnected
 
     def _keep(self, key: Hashable, since: float, found: Encoded) -> None:
         self._drop(key)
@@ -92,12 +92,12 @@ class SharedAnswers:
             self._bytes -= len(kept[1].body)
 
     def forget(self) -> None:
-        """Make all answers again."""
+        """Drop all answers."""
         for key in list(self._kept):
             self._drop(key)
 
     def tend(self) -> None:
-        """Forget what is of no use any more."""
+        """Drop old answers."""
         for key, (since, _) in list(self._kept.items()):
             if self._clock() - since >= UNCHANGED:
                 self._drop(key)

@@ -1,4 +1,4 @@
-"""Which parts of a live scheduler its read API stands on."""
+"""Connects the read API to a live scheduler."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ from pilotage.views.answers import Alarm
 if TYPE_CHECKING:
     from pilotage.app.live import Live
 
-STUCK = "restart the pod; if this comes back, look at its log for a plugin that takes long"
+STUCK = "restart the pod; if it happens again, look for a slow plugin in its log"
 NOT_READY = "look at the log of the pod and at the status of the SchedulerProfiles"
-SEE_PROFILE = "look at the status of the SchedulerProfile, and take its last change back"
+SEE_PROFILE = "look at the status of the SchedulerProfile, and revert its last change"
 
 
 def wired(live: "Live") -> LiveApi:
-    """Return the API of a scheduler, which is still to be started."""
+    """Return the API of a scheduler, not started yet."""
     hot = live.hot
     what_ifs = WhatIfs(live.core, _ready(live), live.load, lambda: "" if hot is None else hot.following.running)
     observe = live.metrics.requests_to(f"{live.access.host}:{live.access.port}")

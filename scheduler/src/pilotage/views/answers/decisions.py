@@ -1,4 +1,4 @@
-"""How attempts ended."""
+"""Decisions."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from pilotage.views.answers.parts import Common, Part
 
 
 class DecisionShown(Part, frozen=True):
-    """How one attempt ended."""
+    """The outcome of one attempt."""
 
     at: datetime
     n: int  # its number in the log

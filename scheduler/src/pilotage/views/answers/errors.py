@@ -1,4 +1,4 @@
-"""Errors, as the API server tells them."""
+"""Errors, in the format of the API server."""
 
 from typing import Literal
 
@@ -8,15 +8,15 @@ from pilotage.views.answers.parts import Part
 
 
 class StatusDetails(Part, frozen=True):
-    """What an error is about."""
+    """Details of an error."""
 
-    name: str = ""  # for a path that only the leader answers: the leader
+    name: str = ""  # the pod that leads, if only the leader answers
     kind: str = ""
     retry_after_seconds: int = 0
 
 
 class Status(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """An error, as the API server tells one."""
+    """An error, in the format of the API server."""
 
     kind: Literal["Status"]
     api_version: Literal["v1"]

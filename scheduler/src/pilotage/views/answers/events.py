@@ -1,4 +1,4 @@
-"""What a stream of events tells."""
+"""Server-sent events."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ class Hello(Part, frozen=True):
 
 
 class QueueChange(Part, frozen=True):
-    """A pod that began to wait, waits otherwise, or waits no more."""
+    """A pod that became pending, changed, or is no longer pending."""
 
     what: Literal["waits", "left"]
     namespace: str
@@ -24,17 +24,17 @@ class QueueChange(Part, frozen=True):
 
 
 class Batch(Part, frozen=True):
-    """What has changed in half a second, for one topic."""
+    """The changes of half a second, for one topic."""
 
     revision: int
     queue: list[QueueChange] = []
     decisions: list[DecisionShown] = []
-    nodes: list[str] = []  # whose figures are others now
+    nodes: list[str] = []  # whose figures changed
     profiles: list[str] = []
 
 
 class Resync(Part, frozen=True):
-    """Too much has changed to tell: ask for the page again."""
+    """Too many changes: reload the page."""
 
     revision: int
     topics: list[str]

@@ -1,4 +1,4 @@
-"""Why a pod goes where it goes."""
+"""Explanations."""
 
 from msgspec import field
 
@@ -13,7 +13,7 @@ class PluginWeight(Part, frozen=True):
 
 
 class ScoreShown(Part, frozen=True):
-    """What one plugin thinks of one node."""
+    """The score of one node by one plugin."""
 
     plugin: str
     raw: int
@@ -22,14 +22,14 @@ class ScoreShown(Part, frozen=True):
 
 
 class NodeExplained(Part, frozen=True):
-    """One node: why it does not do, or how good it is."""
+    """One node: why it is rejected, or its scores."""
 
     node: str
     fits: bool
     plugin: str = ""
     reasons: list[str] = []
     details: list[str] = []  # the figures behind the reasons, one for each
-    spared: str = ""  # who could make room there, and is left alone for now
+    spared: str = ""  # why no pod is evicted there for now
     scores: list[ScoreShown] = []
     total: int = 0
 
@@ -43,20 +43,20 @@ class NodesExplained(Part, frozen=True):
 
 
 class Explanation(Common, frozen=True, tag="Explanation"):
-    """Why a pod goes where it goes, or nowhere, as it would be decided now."""
+    """Why a pod fits or does not fit each node, decided now."""
 
     namespace: str
     name: str
     profile: str
-    before: ReasonGroup | None = None  # what turned the pod down before any node was looked at
+    before: ReasonGroup | None = None  # a rejection before any node was evaluated
     error: str = ""
-    fits: int = 0  # how many nodes do
+    fits: int = 0  # number of nodes
     nodes_total: int = 0
     groups: list[ReasonGroup] = []
     scoring: list[PluginWeight] = []
     nodes: NodesExplained = NodesExplained()
     remedies: list[RemedyShown] = []
-    no_remedy: str = ""  # why there is none
+    no_remedy: str = ""  # why there are no remedies
     chosen: str = ""  # the node with the highest score; one of them, if there are ties
     ties: int = 0
-    why_not: str = ""  # for a pod that has a place: what the asked node lacks
+    why_not: str = ""  # for a placed pod: what the named node lacks

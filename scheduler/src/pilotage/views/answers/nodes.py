@@ -35,13 +35,13 @@ class NodeTable(Common, frozen=True, tag="Nodes"):
     units: dict[str, str] = {}
     pods: list[int] = []
     allowed: list[int] = []  # pods
-    flags: list[int] = []  # sums of 1 cordoned, 2 repels by a taint, 4 nominated, 8 held back for a while
+    flags: list[int] = []  # sums of 1 cordoned, 2 repels by a taint, 4 nominated, 8 on hold for a while
     items: list[NodeRow] = []
     continue_: str = field(name="continue", default="")
 
 
 class PodOnNode(Part, frozen=True):
-    """A pod on a node, or promised to it."""
+    """A pod on a node, or nominated for it."""
 
     namespace: str
     name: str
@@ -52,14 +52,14 @@ class PodOnNode(Part, frozen=True):
 
 
 class OtherPods(Part, frozen=True):
-    """The pods that may not be seen, in one sum."""
+    """The sum of the pods that the user may not see."""
 
     pods: int = 0
     requests: dict[str, int] = {}
 
 
 class NodeView(Common, frozen=True, tag="Node"):
-    """One node and who is on it."""
+    """One node and its pods."""
 
     name: str
     zone: str = ""

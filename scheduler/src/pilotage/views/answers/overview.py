@@ -1,4 +1,4 @@
-"""Who asks, and how the scheduler is."""
+"""The user, and the state of the scheduler."""
 
 from datetime import datetime
 from typing import Literal
@@ -7,7 +7,7 @@ from pilotage.views.answers.parts import Common, Part, Reason
 
 
 class May(Part, frozen=True):
-    """What a user may do, beside reading the namespaces."""
+    """What the user may do, besides reading pods."""
 
     nodes: bool = False
     profiles: bool = False
@@ -16,12 +16,12 @@ class May(Part, frozen=True):
 
 
 class Access(Common, frozen=True, tag="Access"):
-    """Who asks, and what they may see."""
+    """The user, and what they may see."""
 
     user: str
     groups: list[str] = []
-    namespaces: Literal["all"] | list[str] = []  # whose pods may be listed, of those that have any
-    more_namespaces: bool = False  # there are too many to ask about each: name one
+    namespaces: Literal["all"] | list[str] = []  # with pods that the user may list
+    more_namespaces: bool = False  # too many to check each of them
     may: May = May()
 
 
@@ -35,7 +35,7 @@ class Replica(Part, frozen=True):
 
 
 class ProfileBrief(Part, frozen=True):
-    """A profile in one line."""
+    """A profile in brief."""
 
     name: str
     pending: int = 0
@@ -45,7 +45,7 @@ class ProfileBrief(Part, frozen=True):
 
 
 class QueueCounts(Part, frozen=True):
-    """How many pods wait, by place."""
+    """Pending pods by part of the queue."""
 
     active: int = 0
     backoff: int = 0
@@ -53,11 +53,11 @@ class QueueCounts(Part, frozen=True):
     gated: int = 0
     in_flight: int = 0
     permit: int = 0
-    oldest: datetime | None = None  # since when the longest waiting one does
+    oldest: datetime | None = None  # since when the oldest one waits
 
 
 class Series(Part, frozen=True):
-    """What happened in each of the last intervals, the oldest first."""
+    """Counts per interval, the oldest first."""
 
     seconds: int = 5  # of an interval
     bound: list[int] = []
@@ -66,14 +66,14 @@ class Series(Part, frozen=True):
 
 
 class Latency(Part, frozen=True):
-    """How long the last attempts took, in seconds."""
+    """Duration of the last attempts, in seconds."""
 
     p50: float = 0.0
     p99: float = 0.0
 
 
 class NodeCounts(Part, frozen=True):
-    """How many nodes there are."""
+    """Numbers of nodes."""
 
     count: int = 0
     cordoned: int = 0
@@ -81,7 +81,7 @@ class NodeCounts(Part, frozen=True):
 
 
 class Use(Part, frozen=True):
-    """How much of a resource there is, and how much pods have asked for."""
+    """How much of a resource exists, and how much pods request."""
 
     allocatable: int
     requested: int
@@ -89,14 +89,14 @@ class Use(Part, frozen=True):
 
 
 class ReasonCount(Part, frozen=True):
-    """A reason, and how many pods wait for it."""
+    """A reason, and its number of pods."""
 
     reason: Reason
     pods: int
 
 
 class Alarm(Part, frozen=True):
-    """What is wrong, and what to do."""
+    """A problem, and what to do about it."""
 
     code: str
     text: str
@@ -104,7 +104,7 @@ class Alarm(Part, frozen=True):
 
 
 class Overview(Common, frozen=True, tag="Overview"):
-    """Whether all is well, and what hurts most."""
+    """The state of the scheduler."""
 
     leader: str = ""
     version: str = ""

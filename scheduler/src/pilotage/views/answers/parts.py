@@ -1,4 +1,4 @@
-"""What answers are made of."""
+"""Parts of answers."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -16,15 +16,15 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
 
 
 class Common(Part, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, rename="camel"):
-    """What every answer says: when it was true, and which state it shows."""
+    """What every answer has: when it was true, and which state it shows."""
 
     at: datetime
-    revision: int  # grows with every change that somebody could see
+    revision: int  # grows with every visible change
     source: str  # live, local or recording
 
 
 class Reason(Part, frozen=True):
-    """Why a pod waits: the words of its condition, a code for programs, and who can do something."""
+    """Why a pod is pending: a text, a code for programs, and who can help."""
 
     text: str
     code: str
@@ -32,7 +32,7 @@ class Reason(Part, frozen=True):
 
 
 class ReasonGroup(Part, frozen=True):
-    """Nodes that one plugin turned down for the same reasons."""
+    """Nodes that one plugin rejected for the same reasons."""
 
     plugin: str
     reasons: list[str]
@@ -63,7 +63,7 @@ class RemedyShown(Part, frozen=True):
     example: str = ""
     size: float = 0.0
     plugin: str = ""  # that offers it
-    values: dict[str, Any] = {}  # with which the code says the same in another language
+    values: dict[str, Any] = {}  # the parameters of the text, for translations
     changes: list[Change] = []
     target: dict[str, str] | None = None  # the object that the patch is for
     patch: dict[str, Any] | None = None
@@ -71,7 +71,7 @@ class RemedyShown(Part, frozen=True):
 
 
 class Position(Part, frozen=True):
-    """Where in its queue a pod is."""
+    """The position of a pod in the queue."""
 
     ahead: int
     total: int

@@ -1,4 +1,4 @@
-"""Profiles, their plugins, and what those cost."""
+"""Profiles and plugins."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pilotage.views.answers.parts import Common, Part
 
 
 class PluginOfProfile(Part, frozen=True):
-    """A plugin as a profile runs it."""
+    """A plugin of a profile."""
 
     name: str
     points: list[str] = []
@@ -18,11 +18,11 @@ class PluginOfProfile(Part, frozen=True):
 
 
 class ProfileReplica(Part, frozen=True):
-    """What a replica of the scheduler has reported about the configuration, as its pod says."""
+    """What a replica has reported about the configuration, in annotations of its pod."""
 
     name: str
     hash: str = ""  # of the configuration that it runs; "" before it has reported one
-    is_current: bool = False  # it is what the operator wants
+    is_current: bool = False  # it is the one that the operator wants
     trouble: str = ""  # what is wrong with the wanted configuration, or with this profile
 
 
@@ -53,7 +53,7 @@ class Profile(Common, frozen=True, tag="Profile"):
 
 
 class Difference(Part, frozen=True):
-    """One thing that is not the same."""
+    """One difference."""
 
     path: str  # such as plugins.NodeResourcesFit.weight
     from_: Any = field(name="from", default=None)
@@ -61,7 +61,7 @@ class Difference(Part, frozen=True):
 
 
 class ProfileDiff(Common, frozen=True, tag="ProfileDiff"):
-    """What two configurations of a profile do differently."""
+    """The differences between two specs of a profile."""
 
     name: str
     from_hash: str = ""
@@ -70,7 +70,7 @@ class ProfileDiff(Common, frozen=True, tag="ProfileDiff"):
 
 
 class PluginCost(Part, frozen=True):
-    """What a plugin costs at one extension point."""
+    """The cost of a plugin at one extension point."""
 
     profile: str
     plugin: str
@@ -80,10 +80,10 @@ class PluginCost(Part, frozen=True):
     p50: float = 0.0
     p99: float = 0.0
     failures: int = 0
-    trips: int = 0  # calls that took too long
+    trips: int = 0  # calls that were aborted because they took too long
 
 
 class Plugins(Common, frozen=True, tag="Plugins"):
-    """What plugins cost, and which fail."""
+    """The cost and the failures of plugins."""
 
     items: list[PluginCost] = []

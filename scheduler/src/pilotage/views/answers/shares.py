@@ -9,7 +9,7 @@ from pilotage.views.answers.waiting import QueueItem
 
 
 class BlockedBy(Part, frozen=True):
-    """What keeps a gang from starting."""
+    """What blocks a gang."""
 
     code: str
     text: str
@@ -17,14 +17,14 @@ class BlockedBy(Part, frozen=True):
 
 
 class Room(Part, frozen=True):
-    """How many pods of a gang found a place at once in the last try."""
+    """How many pods of a gang fit at once in the last attempt."""
 
     at_once: int
     limiting: str = ""
 
 
 class GangView(Part, frozen=True):
-    """A gang and how far it is."""
+    """A gang and its progress."""
 
     namespace: str
     name: str
@@ -32,7 +32,7 @@ class GangView(Part, frozen=True):
     placed: int = 0
     waiting: int = 0
     gated: int = 0
-    missing: int = 0  # pods that nobody has created
+    missing: int = 0  # pods that do not exist yet
     profile: str = ""
     blocked_by: BlockedBy | None = None
     room: Room | None = None
@@ -40,7 +40,7 @@ class GangView(Part, frozen=True):
 
 
 class Gangs(Common, frozen=True, tag="Gangs"):
-    """All gangs that have a pod that waits, or that a PodGroup describes."""
+    """All gangs with a pending pod or a PodGroup."""
 
     total: int = 0
     items: list[GangView] = []
@@ -51,18 +51,18 @@ class Gang(Common, frozen=True, tag="Gang"):
     """One gang."""
 
     gang: GangView
-    pods: list[QueueItem] = []  # that wait
+    pods: list[QueueItem] = []  # pending
 
 
 class QuotaWaiting(Part, frozen=True):
-    """What waits in a quota."""
+    """Pending pods of a quota."""
 
     pods: int = 0
     requests: dict[str, int] = {}
 
 
 class QuotaView(Part, frozen=True):
-    """A quota: what is promised, used, and lent."""
+    """A quota: guaranteed, used, and lent."""
 
     namespace: str
     name: str

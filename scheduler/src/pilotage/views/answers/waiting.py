@@ -1,4 +1,4 @@
-"""Who waits, and what is known about one pod."""
+"""Pending pods, and one pod."""
 
 from datetime import datetime
 from typing import Literal
@@ -9,29 +9,29 @@ from pilotage.views.answers.parts import Common, Part, Place, Position, Reason, 
 
 
 class QueueItem(Part, frozen=True):
-    """A waiting pod."""
+    """A pending pod."""
 
     namespace: str
     name: str
     uid: str
     profile: str
     place: Place
-    since: datetime  # when it came into the queue first
+    since: datetime  # when it was first ready, or came
     attempts: int = 0
     priority: int = 0
-    next_try: datetime | None = None  # None: as soon as something happens that could help
-    woken_by: str = ""  # the event that brought it to where it is
+    next_try: datetime | None = None  # None: on the next event that could help
+    woken_by: str = ""  # the event that moved it there
     position: Position | None = None
     gang: str = ""
     owner: str = ""  # Kind/name
-    reason: Reason | None = None  # None before its first attempt has ended
-    plugins: list[str] = []  # that turned it down
+    reason: Reason | None = None  # None before its first attempt
+    plugins: list[str] = []  # that rejected it
     nominated_node: str = ""
     requests: dict[str, int] = {}
 
 
 class QueueGroup(Part, frozen=True):
-    """Waiting pods that have something in common."""
+    """Pending pods with something in common."""
 
     key: str
     pods: int
@@ -41,16 +41,16 @@ class QueueGroup(Part, frozen=True):
 
 
 class Queue(Common, frozen=True, tag="Queue"):
-    """Who waits: groups if `groupBy` was given, else items."""
+    """Pending pods: groups with `groupBy`, otherwise items."""
 
-    total: int = 0  # pods that match, on this page or not
+    total: int = 0  # all pods that match
     groups: list[QueueGroup] = []
     items: list[QueueItem] = []
     continue_: str = field(name="continue", default="")
 
 
 class AttemptShown(Part, frozen=True):
-    """One try to place a pod."""
+    """One attempt to place a pod."""
 
     at: datetime
     n: int
@@ -59,19 +59,19 @@ class AttemptShown(Part, frozen=True):
     groups: list[ReasonGroup] = []
     node: str = ""  # where it was placed, or the node that was nominated
     feasible: int = 0
-    nodes: int = 0  # looked at
+    nodes: int = 0  # evaluated
     ties: int = 0  # nodes with the highest score
-    micros: int = 0  # how long it took
+    micros: int = 0  # duration
     hash: str = ""  # of the configuration
     because: str = ""
 
 
 class Estimate(Part, frozen=True):
-    """For how much longer pods like this one have waited, in seconds."""
+    """How much longer other pods waited, in seconds."""
 
     p50: float
     p90: float
-    basis: int  # how many of them
+    basis: int  # number of these pods
 
 
 class PodView(Common, frozen=True, tag="Pod"):
