@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from kit.remedy_storage_scenes import ONCE, SHARED, USES_DATA, claim, storage_class, volume, zonal
 from kit.remedy_world import Manifest, RemedyWorld
 from pilotage.framework.api.remedies import Remedy
+from pilotage.model.quantity import parse
 from pilotage.testing import node_manifest, pod_manifest
 
 ZONE = "topology.kubernetes.io/zone"
@@ -69,6 +71,22 @@ def pods(draw: st.DrawFn, name: str, node: str | None, most_cpu: int) -> Manifes
 
 
 @st.composite
+def storage(draw: st.DrawFn) -> list[Manifest]:
+    """A claim `data` of the waiting pod, and volumes: bound, waiting for the pod, or not there at all."""
+    kind = draw(st.sampled_from(["zone", "label", "local", "none"]))
+    zone = draw(st.sampled_from("abc"))
+    if kind in ("zone", "label"):
+        one = volume(within={ZONE: zone}) if kind == "zone" else zonal(volume(), zone)
+        return [one, claim(bound_to="pv")]
+    found = [storage_class("local"), claim(size=f"{draw(st.integers(1, 9))}Gi", of_class="local")]
+    for place in range(draw(st.integers(0, 3)) if kind == "local" else 0):
+        size, modes = f"{draw(st.integers(1, 9))}Gi", [draw(st.sampled_from([ONCE, SHARED]))]
+        within = draw(st.sampled_from([None, {ZONE: zone}]))
+        found.append(volume(f"pv-{place}", size, within, storageClassName="local", accessModes=modes))
+    return found
+
+
+@st.composite
 def clusters(draw: st.DrawFn) -> list[Manifest]:
     found = draw(nodes())
     placed = [
@@ -82,7 +100,11 @@ def clusters(draw: st.DrawFn) -> list[Manifest]:
     if draw(st.integers(0, 2)) == 0:
         spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
         spec["topologySpreadConstraints"] = [spread | {"labelSelector": {"matchLabels": {"app": "web"}}}]
-    return [*found, *placed, web]
+    stored = []
+    if draw(st.integers(0, 2)) == 0:
+        stored = draw(storage())
+        spec |= USES_DATA
+    return [*found, *placed, *stored, web]
 
 
 def check(cluster: list[Manifest]) -> None:
@@ -94,9 +116,9 @@ def check(cluster: list[Manifest]) -> None:
     event(f"{len(found.remedies)} remedies")
     for remedy in found.remedies:
         event(remedy.code)
-        if remedy.code == "satisfyPlugin":
-            continue  # nobody can say how
-        assert remedy.verified
+        assert remedy.verified == (not remedy.untried)
+        if remedy.code == "satisfyPlugin" or remedy.untried:
+            continue  # how is not known
         changed = RemedyWorld(*cluster)
         changed.apply(remedy, "web")
         after = changed.explain("web")[0]
@@ -104,6 +126,8 @@ def check(cluster: list[Manifest]) -> None:
         assert not after.victims, remedy.text
         if remedy.code == "reduceRequest":
             not_enough(cluster, remedy)
+        if remedy.code == "smallerClaim":
+            not_a_larger_claim(cluster, remedy)
 
 
 def not_enough(cluster: list[Manifest], remedy: Remedy) -> None:
@@ -122,6 +146,17 @@ def not_enough(cluster: list[Manifest], remedy: Remedy) -> None:
     world.apply(Remedy(**{**_fields(remedy), "patch": patch}), "web")
     result = world.explain("web")[0]
     assert result.node is None or result.victims, f"{remedy.text}; but {more} does it, too"
+
+
+def not_a_larger_claim(cluster: list[Manifest], remedy: Remedy) -> None:
+    """Ask for a byte more than the remedy says: no volume is that large."""
+    patch: Any = copy.deepcopy(remedy.patch)
+    requests = patch["spec"]["resources"]["requests"]
+    requests["storage"] = str(parse(requests["storage"]).value() + 1)
+    world = RemedyWorld(*cluster)
+    world.apply(Remedy(**{**_fields(remedy), "patch": patch}), "web")
+    result = world.explain("web")[0]
+    assert result.node is None or result.victims, remedy.text
 
 
 def _fields(remedy: Remedy) -> dict[str, Any]:

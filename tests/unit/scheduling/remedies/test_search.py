@@ -7,12 +7,15 @@ import pytest
 
 from pilotage import app
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.node_matching import match_required
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter
 from pilotage.framework.api.remedies import Difference, Remedy
 from pilotage.framework.api.verdicts import Filtered, Rejection
 from pilotage.model.pod import Pod
 from pilotage.offline.simulation import Simulation
+from pilotage.plugins.nodes.node_affinity import selector_remedies
+from pilotage.plugins.nodes.node_affinity.node_affinity import NodeAffinity
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.scheduling.remedies import Remedies, search, search_at_once
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod
@@ -141,3 +144,33 @@ def test_nothing_helps_against_two_plugins_that_offer_nothing() -> None:
     engine = FakeScheduler(Silent(), Rack(), cluster=cluster).engine
     found = search_at_once(cluster.cache, engine, Nominations(cluster), make_pod("web"))
     assert (found.remedies, found.note) == ((), "no single change helps, and no two of those that were tried")
+
+
+CONDITION = {"operator": "In", "values": ["x"]}
+
+
+@pytest.mark.parametrize("number", [24, 25, 1000])
+@pytest.mark.parametrize("form", ["labels", "one term", "terms"])
+def test_each_condition_on_nodes_is_evaluated_once(form: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod may have a thousand conditions: to leave out each in turn took a quarter of a minute at 5,000 nodes."""
+    conditions = [{"key": f"k{each}", **CONDITION} for each in range(number)]
+    terms = [conditions] if form == "one term" else [[each] for each in conditions]
+    required = {"nodeSelectorTerms": [{"matchExpressions": term} for term in terms]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    selector = {f"k{each}": "x" for each in range(number)}
+    pod = make_pod("web", node_selector=selector) if form == "labels" else make_pod("web", affinity=affinity)
+    calls: list[int] = []
+
+    def counting(wanted: Any, nodes: Nodes) -> Any:
+        calls.append(len(nodes))
+        return match_required(wanted, nodes)
+
+    monkeypatch.setattr(selector_remedies, "match_required", counting)
+    cluster = FakeCluster([make_node("n1"), make_node("n2")])
+    engine = FakeScheduler(NodeAffinity(), cluster=cluster).engine
+    found = search_at_once(cluster.cache, engine, Nominations(cluster), pod)
+    # The conditions of the pod, and again where the priorities of pods in the way are looked up.
+    assert len(calls) <= (2 * number if number <= 24 else 0)
+    if number > 24:
+        told = f"remove the nodeSelector and the required node affinity (they have {number} conditions)"
+        assert found.remedies[0].text == f"{told}: fits on 2 nodes, such as n1"
