@@ -115,6 +115,7 @@ async def test_a_large_gang_is_counted(begin: Begin) -> None:
     for number in range(40):
         scene.live.add_node(f"n{number}", cpu="4")
     scene.live.create(*members(200, 200))
+    await scene.live.settle()  # until the gang is decided, answers wait, and not for long
     found = await scene.get(PATH.format("ring-7"))
     assert found["noRemedy"] == (
         "40 of 200 pods find no room at once, counted by free resources; together they ask for cpu 40"
