@@ -61,7 +61,7 @@ class Slices(LoopWatch):
             spent = self.now() - began
             self.seconds[name] += spent
             self.calls[name] += 1
-            # A garbage collection follows so many new objects of the whole process, whichever code creates the last one.
+            # A garbage collection follows so many new objects of the whole process, whichever code has the last.
             own = spent - (self.collecting - collected)
             self.longest_of[name] = max(self.longest_of[name], own)
             if is_of_api(name):
