@@ -18,7 +18,7 @@ from pilotage.views.answers import Place, Tier
 from pilotage.views.reasons import NO_REASON, Why, plugins_of, why
 from pilotage.views.state import Steps, owner_of
 
-LOOKS = 50  # pods in one step
+LOOKS = 25  # pods in one step
 SCAN = 1_000  # pods in one step, to find the oldest of a cell
 MOST_CHANGES = 50_000  # that are kept; beyond that, everything is counted again
 KEPT_FOR = 60.0  # seconds without a request

@@ -76,28 +76,34 @@ class Budget:
             return
         try:
             async with asyncio.timeout(patience), self._turns:
-                while self._has_to_wait():  # noqa: ASYNC110 - time alone changes it
-                    await asyncio.sleep(min(max(-self._left / OF_REST, SHORTEST_PAUSE), LONGEST_PAUSE))
+                await self._until_allowed()
         except TimeoutError:
             raise Busy from None
 
-    def _has_to_wait(self) -> bool:
-        return self._is_tentative() or self.is_spent()
-
     async def run(self, steps: Steps[Answered], patience: float | None = None) -> Answered:
-        """Run an answer in slices, between which other tasks run.
+        """Run an answer in slices, of all answers one in each turn of the event loop.
 
         No step sees tentative reservations or hidden pods. Busy if that takes too long.
         """
-        now = asyncio.get_running_loop().time
-        end = now() + (self.patience if patience is None else patience)
-        with closing(steps):
-            while True:
-                await self.turn(max(0.0, end - now()))
-                done, answer = _slice(steps)
-                if done:
-                    return answer  # type: ignore[return-value]
-                await asyncio.sleep(0)
+        try:
+            with closing(steps):
+                async with asyncio.timeout(self.patience if patience is None else patience):
+                    while True:
+                        async with self._turns:
+                            await self._until_allowed()
+                            done, answer = _slice(steps)
+                            if done:
+                                return answer  # type: ignore[return-value]
+                            await asyncio.sleep(0)
+        except TimeoutError:
+            raise Busy from None
+
+    async def _until_allowed(self) -> None:
+        while self._has_to_wait():  # noqa: ASYNC110 - time alone changes it
+            await asyncio.sleep(min(max(-self._left / OF_REST, SHORTEST_PAUSE), LONGEST_PAUSE))
+
+    def _has_to_wait(self) -> bool:
+        return self._is_tentative() or self.is_spent()
 
 
 def _slice(steps: Steps[Answered]) -> tuple[bool, Answered | None]:
