@@ -16,7 +16,7 @@ from kit.person import SECONDS, Person, account_kubeconfig
 from pilotage.testing import node_manifest, pod_manifest
 
 DOCTOR = "; kubectl pilotage doctor shows what you may do"
-NO_RIGHTS = ("you are not allowed to list ", "kubectl create clusterrolebinding explainer --clusterrole=")
+NO_RIGHTS = ("you are not allowed to ", "list ", "kubectl create clusterrolebinding explainer --clusterrole=")
 INSTALLED = "the cluster does not serve SchedulerProfiles; is Pilotage installed?"
 NONE = "no scheduler answers: there is no scheduler of Pilotage"
 
