@@ -41,14 +41,14 @@ class Cost:
         return self.p99 <= BOUNDS.get(self.path, float("inf"))
 
 
-async def costs(stage: Stage, watch: Slices) -> list[Cost]:
+async def costs(stage: Stage, watch: Slices, times: int = TIMES) -> list[Cost]:
     """Ask for each page several times."""
-    return [await _cost(stage, watch, path) for path in PAGES]
+    return [await _cost(stage, watch, path, times) for path in PAGES]
 
 
-async def _cost(stage: Stage, watch: Slices, path: str) -> Cost:
+async def _cost(stage: Stage, watch: Slices, path: str, times: int) -> Cost:
     found, api = Cost(path), stage.api.api
-    for number in range(TIMES + 1):
+    for number in range(times + 1):
         api.shared.forget()
         await asyncio.sleep(0.12)  # a search for remedies is not repeated at once
         watch.reset()

@@ -1,4 +1,4 @@
-"""The viewers, in a process of their own: `python -m bench.viewers.audience` with a plan on standard input.
+"""The viewers, in a process of their own: it reads a plan from standard input.
 
 It prints `ready` when all streams have begun, and what was seen when its input ends.
 """

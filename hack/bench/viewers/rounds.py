@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -79,8 +80,7 @@ class Audience:
         """Start it, and wait until all streams have begun."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-m",
-            "bench.viewers.audience",
+            str(Path(__file__).with_name("audience.py")),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=64 << 20,

@@ -39,6 +39,12 @@ def test_the_budget_grows_faster_while_the_loop_is_idle() -> None:
     assert OF_REST > OF_WORK
 
 
+def test_work_before_the_first_check_does_not_count() -> None:
+    budget = Budget(lambda: True, lambda: (1000.0, 1000.0))
+    budget.take(SAVED + 0.01)
+    assert budget.is_spent()
+
+
 def test_little_is_saved_up() -> None:
     world = World()
     world.worked += 1000.0

@@ -40,7 +40,8 @@ class Budget:
         self.is_active = is_active
         self._is_tentative = is_tentative  # a gang is being decided: the cache shows what may be rolled back
         self._times = times
-        self._left, self._before = SAVED, (0.0, 0.0)
+        self._left = SAVED
+        self._before: tuple[float, float] | None = None  # what the loop had worked and rested at the last check
         self._turns = asyncio.Lock()  # first come, first served
         self.patience = PATIENCE
         self._longest, self._longest_before = 0.0, 0.0  # seconds of a slice, in this minute and the one before
@@ -48,9 +49,10 @@ class Budget:
 
     def is_spent(self) -> bool:
         """Return whether answers must wait."""
-        (worked, rested), before = self._times(), self._before
-        self._left += (worked - before[0]) * OF_WORK + (rested - before[1]) * OF_REST
-        self._left, self._before = min(SAVED, self._left), (worked, rested)
+        now = self._times()
+        before, self._before = self._before or now, now
+        self._left += (now[0] - before[0]) * OF_WORK + (now[1] - before[1]) * OF_REST
+        self._left = min(SAVED, self._left)
         if not self.is_active():
             self._left = SAVED
         return self._left <= 0.0
