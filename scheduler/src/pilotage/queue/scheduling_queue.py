@@ -20,6 +20,7 @@ from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.active import active_queue, order_of
 from pilotage.queue.backoff import Backoff, BackoffQueue
+from pilotage.queue.changed_pods import ChangedPods
 from pilotage.queue.doubts import Doubts
 from pilotage.queue.gang_index import GangIndex
 from pilotage.queue.gated import Gates, GatesOf
@@ -56,7 +57,7 @@ class SchedulingQueue:
         self._observe_hint = observe_hint
         self._observe_event = observe_event  # called with each event's name and handling time
         self._waiting: dict[str, QueuedPod] = {}
-        self.changed: dict[str, None] | None = None  # pods that came, moved or left; None while nobody looks
+        self.changed: ChangedPods | None = None  # None while nobody counts
         self._gangs = GangIndex()
         self._in_flight = InFlight()
         self.doubts = Doubts()
@@ -159,7 +160,7 @@ class SchedulingQueue:
             return
         queued.pod = new
         if self.changed is not None:
-            self.changed[queued.key] = None
+            self.changed.note(queued.key)
         self._gangs.leave(queued)
         self._gangs.join(queued)
         self.nominator.update(old, new)
@@ -407,7 +408,7 @@ class SchedulingQueue:
         queued.place, queued.moved_by = place, event
         self._waiting[queued.key] = queued
         if self.changed is not None:
-            self.changed[queued.key] = None
+            self.changed.note(queued.key)
         if before is None:
             self._gangs.join(queued)
         if place is not self._gated:
@@ -419,7 +420,7 @@ class SchedulingQueue:
     def _take(self, queued: QueuedPod) -> None:
         del self._waiting[queued.key]
         if self.changed is not None:
-            self.changed[queued.key] = None
+            self.changed.left(queued.key)
         self._gangs.leave(queued)
         if queued.place is not None:
             queued.place.remove(queued)
