@@ -145,12 +145,16 @@ def _print_seen(found: Round) -> None:
 
 def _print_names(pair: Pair) -> None:
     """Print what callbacks took in the last round with viewers, and in the last without."""
-    without = {name: seconds for name, seconds, _, _ in pair.without[-1].by_name}
-    for name, seconds, calls, longest in pair.viewed[-1].by_name[:LINES]:
+    viewed, without = pair.viewed[-1], pair.without[-1]
+    before = {name: (seconds, calls) for name, seconds, calls, _ in without.by_name}
+    for name, seconds, calls, longest in viewed.by_name[:LINES]:
+        seconds_before, calls_before = before.get(name, (0.0, 0))
         click.echo(
-            f"    {name:60.60} {1e3 * seconds:9.1f} ms (without {1e3 * without.get(name, 0.0):9.1f}), "
-            f"{calls:>8,} calls, the longest {1e3 * longest:6.2f} ms"
+            f"    {name:48.48} {1e3 * seconds:8.1f} ms in {calls:>7,} calls, up to {1e3 * longest:6.2f} ms "
+            f"(without {1e3 * seconds_before:8.1f} ms in {calls_before:>7,})"
         )
+    own, own_before = (each.seconds - sum(part[1] for part in each.by_name) for each in (viewed, without))
+    click.echo(f"    {'the event loop itself':48} {1e3 * own:8.1f} ms (without {1e3 * own_before:8.1f} ms)")
 
 
 def _verdict(pair: Pair) -> bool:

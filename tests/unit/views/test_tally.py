@@ -130,6 +130,26 @@ def test_it_equals_a_count_of_all_pods(steps: list[tuple[tuple[Any, ...], bool]]
     world.compare()
 
 
+def test_a_pod_that_changes_in_its_place_is_counted_again() -> None:
+    world = World()
+    world.add(0)
+    world.compare()
+    world.resize(0)
+    world.compare()
+
+
+def test_pods_that_come_and_leave_between_two_counts_leave_no_trace() -> None:
+    world = World()
+    world.add(0)
+    world.compare()
+    world.add(1)
+    world.delete(1)
+    assert world.queue.changed is not None
+    assert world.queue.changed.keys == {}
+    world.delete(0)
+    assert set(world.queue.changed.keys) == {"ns0/p0"}
+
+
 def test_only_changed_pods_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world, looked = World(), list[str]()
     for number in range(20):

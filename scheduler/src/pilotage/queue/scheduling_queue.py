@@ -20,6 +20,7 @@ from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.active import active_queue, order_of
 from pilotage.queue.backoff import Backoff, BackoffQueue
+from pilotage.queue.changed_pods import ChangedPods
 from pilotage.queue.gang_index import GangIndex
 from pilotage.queue.gated import Gates, GatesOf
 from pilotage.queue.hints import AFTER_BACKOFF, SKIP, Hints, Observer, Retries, Strategy
@@ -56,7 +57,7 @@ class SchedulingQueue(QueueView):
         self._observe_hint = observe_hint
         self._observe_event = observe_event  # called with each event's name and handling time
         self._waiting: dict[str, QueuedPod] = {}
-        self.changed: dict[str, None] | None = None  # pods added, moved or removed; None while no reader follows
+        self.changed: ChangedPods | None = None  # None while no reader counts the pods
         self._gangs = GangIndex()
         self._in_flight = InFlight()
         self.tentative_skips = TentativeSkips()
@@ -103,7 +104,7 @@ class SchedulingQueue(QueueView):
             return
         queued.pod = new
         if self.changed is not None:
-            self.changed[queued.key] = None
+            self.changed.note(queued.key)
         self._gangs.leave(queued)
         self._gangs.join(queued)
         self.nominator.update(old, new)
@@ -349,7 +350,7 @@ class SchedulingQueue(QueueView):
         queued.place, queued.moved_by = place, event
         self._waiting[queued.key] = queued
         if self.changed is not None:
-            self.changed[queued.key] = None
+            self.changed.note(queued.key)
         if before is None:
             self._gangs.join(queued)
         if place is not self._gated:
@@ -361,7 +362,7 @@ class SchedulingQueue(QueueView):
     def _take(self, queued: QueuedPod) -> None:
         del self._waiting[queued.key]
         if self.changed is not None:
-            self.changed[queued.key] = None
+            self.changed.left(queued.key)
         self._gangs.leave(queued)
         if queued.place is not None:
             queued.place.remove(queued)

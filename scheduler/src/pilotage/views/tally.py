@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
+from pilotage.queue.changed_pods import ChangedPods
 from pilotage.queue.queued_pod import Place as Part
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
@@ -137,11 +138,11 @@ class Tally:
     def settle(self) -> Steps[None]:
         """Count what has changed."""
         self._asked_at, beginning = monotonic(), self._beginning
-        changed, self._queue.changed = self._queue.changed, {}
+        changed, self._queue.changed = self._queue.changed, ChangedPods(self._where)
         if changed is None:
             self._pending = dict.fromkeys(self._queue.keys())
         else:
-            self._pending |= changed
+            self._pending |= changed.keys
         number = 0
         while self._pending:  # another answer may count the rest
             self._look(self._pending.popitem()[0])
@@ -154,9 +155,9 @@ class Tally:
     def tend(self) -> None:
         """Free everything after a while without a request, a little at a time."""
         changed = self._queue.changed
-        if changed is not None and (len(changed) > MOST_CHANGES or monotonic() - self._asked_at > KEPT_FOR):
+        if changed is not None and (len(changed.keys) > MOST_CHANGES or monotonic() - self._asked_at > KEPT_FOR):
             self._queue.changed = None
-            self._past = [*self._past, self._where, changed]
+            self._past = [*self._past, self._where, changed.keys]
             self.cells, self._where, self._pending = {}, {}, {}
             self._beginning += 1
         if self._past:

@@ -101,8 +101,10 @@ class Budget:
             raise Busy from None
 
     async def _until_allowed(self) -> None:
-        while self._has_to_wait():  # noqa: ASYNC110 - time alone changes it
-            await asyncio.sleep(min(max(-self._left / OF_REST, SHORTEST_PAUSE), LONGEST_PAUSE))
+        pause = SHORTEST_PAUSE
+        while self._has_to_wait():
+            pause = min(max(-self._left / OF_REST, 2 * pause), LONGEST_PAUSE)
+            await asyncio.sleep(pause)
 
     def _has_to_wait(self) -> bool:
         return self._is_tentative() or self.is_spent()
