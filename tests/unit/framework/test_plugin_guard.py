@@ -443,7 +443,7 @@ class TestEveryPoint:
         for complaint in (*binding.post_bind(cycle, "n1"), *runner.unreserve(cycle, "n1")):
             assert told.replace("0.1s", "0.") in complaint
         eviction_rules.evictions_began([_guarded_rule("evictions_began", deed)], make_pod("a"), [])
-        eviction_rules.called_off([_guarded_rule("called_off", deed)], [])
+        eviction_rules.evictions_cancelled([_guarded_rule("evictions_cancelled", deed)], [])
 
     @pytest.mark.parametrize("point", ["pre_bind", "bind"])
     @pytest.mark.parametrize(("deed", "told"), [*DEEDS[:4], *DEEDS[5:]])

@@ -114,7 +114,7 @@ class QueueMachine(RuleBasedStateMachine):
     @initialize(names=st.lists(NAMES, min_size=2, unique=True))
     def start(self, names: list[str]) -> None:
         shut_out.clear()
-        Gate.tells_when_open = self.gate_tells
+        Gate.reports_opening = self.gate_tells
         self.now = 1000.25
         self.queue = SchedulingQueue(by_priority, lambda pod: [Gate()], {SCHEDULER: [*registered()]}, lambda: self.now)
         self.uids = 0

@@ -59,7 +59,16 @@ def gang_plugin(method: str, answer: Any) -> Any:
         return None
 
     usual: dict[str, Any] = dict.fromkeys(
-        ("see", "objection", "shortage", "no_chance", "turned_down", "placed_together", "pod_placed", "pod_left"),
+        (
+            "see",
+            "objection",
+            "shortage",
+            "known_rejection",
+            "gang_rejected",
+            "placed_together",
+            "pod_placed",
+            "pod_left",
+        ),
         nothing,
     )
     usual |= {"missing": lambda self, *_: 2, "filter": nothing, method: does, "__module__": __name__}
@@ -78,8 +87,8 @@ SERIES = {NAME_LABEL: "series", MIN_LABEL: "2"}
         pytest.param("objection", KeyError("of mine"), False, id="it raises where it may object"),
         pytest.param("objection", 7, False, id="its objection is a number"),
         pytest.param("shortage", KeyError("of mine"), False, id="it raises over what the cluster lacks"),
-        pytest.param("no_chance", KeyError("of mine"), True, id="it raises over a chance"),
-        pytest.param("no_chance", 7, True, id="a chance is a number"),
+        pytest.param("known_rejection", KeyError("of mine"), True, id="it raises over a chance"),
+        pytest.param("known_rejection", 7, True, id="a chance is a number"),
         pytest.param("placed_together", KeyError("of mine"), True, id="it raises over good news"),
         pytest.param("pod_placed", KeyError("of mine"), True, id="it raises over each pod"),
     ],
@@ -106,7 +115,7 @@ async def test_who_knows_gangs_and_fails_stops_its_own_pods_alone(method: str, a
 
 
 async def test_a_gang_that_is_turned_down_waits_whatever_its_plugin_makes_of_that() -> None:
-    world = World(gang_plugin("turned_down", KeyError("of mine")))
+    world = World(gang_plugin("gang_rejected", KeyError("of mine")))
     for number in range(2):
         world.create(f"bad-{number}", "bad", cpu="1000", labels=SERIES)
     running = asyncio.create_task(world.core.loop.run())

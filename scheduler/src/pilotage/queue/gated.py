@@ -59,5 +59,5 @@ class Gates:
 
 def _shut(queued: QueuedPod, plugin: PreEnqueue, answer: object) -> None:
     queued.unschedulable_plugins.add(plugin.name)
-    queued.gating_plugin, queued.gate_reports_opening = plugin.name, plugin.tells_when_open
+    queued.gating_plugin, queued.gate_reports_opening = plugin.name, plugin.reports_opening
     queued.gating_reason = answer.message if isinstance(answer, Rejection) else f"unexpected answer {answer!r}"

@@ -17,7 +17,7 @@ from pilotage.framework.api.plugin import EvictionRule
 from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.framework.runtime.preemption.evicting import Evicting
-from pilotage.framework.runtime.preemption.eviction_rules import called_off, evictions_began
+from pilotage.framework.runtime.preemption.eviction_rules import evictions_began, evictions_cancelled
 from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.engine import Engine
@@ -129,7 +129,7 @@ class Evictions:
             self.on_ended("success")
         except Exception as error:
             self.on_ended("error")
-            called_off(self._rules(), victims)
+            evictions_cancelled(self._rules(), victims)
             log.error("evicting pods for pod %s failed: %s", preemptor.key, error)
         finally:
             # Before the watch shows the last victim terminating, another deletion would wake the preemptor too early,
@@ -155,7 +155,7 @@ class Evictions:
         note = f"Preempted by pod {preemptor.uid} on node {node}"
         in_memory = self._stop(victim.uid, preemptor.scheduler_name)
         if in_memory:
-            called_off(self._rules(), [victim])
+            evictions_cancelled(self._rules(), [victim])
             note += " (in kube-scheduler memory)."
         else:
             if not self._may_act():

@@ -10,9 +10,9 @@ from pilotage.framework.api.plugin import EvictionRule, PreFilter
 from pilotage.framework.api.verdicts import SKIP, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
 from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.preemption.eviction_rules import (
-    called_off,
     enough_leave,
     evictions_began,
+    evictions_cancelled,
     may_evict,
     objection,
 )
@@ -62,7 +62,7 @@ class Waits(EvictionRule, PreFilter):
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
         raise ValueError("no idea")
 
-    def called_off(self, victims: Sequence[Pod]) -> None:
+    def evictions_cancelled(self, victims: Sequence[Pod]) -> None:
         raise ValueError("no idea")
 
 
@@ -133,5 +133,5 @@ def test_the_first_that_says_so_is_heard() -> None:
 
 def test_one_that_cannot_take_note_of_evictions_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     evictions_began([Waits(), Spares()], make_pod(), [])
-    called_off([Waits(), Spares()], [])
+    evictions_cancelled([Waits(), Spares()], [])
     assert len(caplog.records) == 2

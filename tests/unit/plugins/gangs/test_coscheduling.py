@@ -312,7 +312,7 @@ def test_too_many_pods_for_all_nodes_together() -> None:
 def test_a_group_that_failed_backs_off_if_it_is_told_to() -> None:
     cluster = FakeCluster([make_node("n1")], objects=[make_group(minimum=3)])
     plugin, pods = knowing(cluster, podGroupBackoffSeconds=1), make_members(3)
-    plugin.turned_down(GANG, pods, "why")
+    plugin.gang_rejected(GANG, pods, "why")
     objection = plugin.objection(GANG, pods[0], 3, 0)
     assert objection is not None
     assert (objection.message, objection.pending) == ("podGroup default/gang failed recently", True)
@@ -419,32 +419,32 @@ def test_a_gang_is_woken_when_there_may_be_room(nodes: list[int], wanted: list[i
     there = [make_node(f"n{number}", cpu=cpu) for number, cpu in enumerate(nodes)]
     plugin = knowing(FakeCluster(there, objects=[make_group(minimum=2)]))
     pods = [make_member(f"p{number}", cpu=cpu) for number, cpu in enumerate(wanted)]
-    assert plugin.turned_down(GANG, pods, "why") is not helps
+    assert plugin.gang_rejected(GANG, pods, "why") is not helps
     assert plugin.has_room(pods[0], Event(Resource.NODE, Action.ADD), None, make_node("new")) is helps
 
 
 def test_who_was_told_a_moment_ago_is_not_tried_before_there_may_be_room() -> None:
     cluster = FakeCluster([make_node("n1", cpu=1)], objects=[make_group(minimum=2)])
     plugin, pods = knowing(cluster), make_members(2, cpu=1)
-    assert plugin.no_chance(GANG, pods) is None
-    plugin.turned_down(GANG, pods, "no room")
-    assert plugin.no_chance(GANG, pods) == "no room"
-    assert plugin.no_chance(GANG, [*pods, make_member("new")]) is None  # it was told nothing yet
+    assert plugin.known_rejection(GANG, pods) is None
+    plugin.gang_rejected(GANG, pods, "no room")
+    assert plugin.known_rejection(GANG, pods) == "no room"
+    assert plugin.known_rejection(GANG, [*pods, make_member("new")]) is None  # it was told nothing yet
     plugin._clock.now += 11  # type: ignore[attr-defined]
-    assert plugin.no_chance(GANG, pods) is None  # others may be evicted for it by now
-    plugin.turned_down(GANG, pods, "no room")
+    assert plugin.known_rejection(GANG, pods) is None  # others may be evicted for it by now
+    plugin.gang_rejected(GANG, pods, "no room")
     cluster.cache.put_node(make_node("n2", cpu=1))
-    assert plugin.no_chance(GANG, pods) is None
+    assert plugin.known_rejection(GANG, pods) is None
 
 
 def test_who_may_evict_nobody_is_not_tried_before_there_may_be_room_however_long_it_takes() -> None:
     cluster = FakeCluster([make_node("n1", cpu=1)], objects=[make_group(minimum=2)])
     plugin, pods = knowing(cluster), make_members(2, cpu=1, spec={"preemptionPolicy": "Never"})
-    plugin.turned_down(GANG, pods, "no room")
+    plugin.gang_rejected(GANG, pods, "no room")
     plugin._clock.now += 1000  # type: ignore[attr-defined]
-    assert plugin.no_chance(GANG, pods) == "no room"
+    assert plugin.known_rejection(GANG, pods) == "no room"
     cluster.cache.put_node(make_node("n2", cpu=1))
-    assert plugin.no_chance(GANG, pods) is None
+    assert plugin.known_rejection(GANG, pods) is None
 
 
 def test_nothing_is_known_of_a_gang_that_was_not_tried() -> None:
@@ -545,7 +545,7 @@ def test_order() -> None:
     assert [each.pod.name for each in order] == ["important", "m", "alone"]
     assert plugin.less(member, alone)
     plugin._clock.now = created + 2  # type: ignore[attr-defined]
-    plugin.turned_down(GangName(BY_GROUP, "default", "old"), [member.pod], "why")
+    plugin.gang_rejected(GangName(BY_GROUP, "default", "old"), [member.pod], "why")
     assert plugin.less(alone, member)
     plugin.placed_together(GangName(BY_GROUP, "default", "old"))
     assert plugin.less(member, alone)

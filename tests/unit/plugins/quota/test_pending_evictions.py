@@ -36,7 +36,7 @@ def gone(pending_evictions: PendingEvictions) -> None:
     pending_evictions.left(SEEN)
 
 
-def called_off(pending_evictions: PendingEvictions) -> None:
+def evictions_cancelled(pending_evictions: PendingEvictions) -> None:
     pending_evictions.tell(OTHER, [VICTIM])
     told(pending_evictions)
     pending_evictions.call_off([VICTIM])
@@ -49,7 +49,7 @@ def called_off(pending_evictions: PendingEvictions) -> None:
         pytest.param(told, True, True, id="one that was told to go, before the API server shows it"),
         pytest.param(told_and_seen, True, True, id="and when it does"),
         pytest.param(gone, False, False, id="not when it is gone"),
-        pytest.param(called_off, False, False, id="not if it was not evicted after all"),
+        pytest.param(evictions_cancelled, False, False, id="not if it was not evicted after all"),
         pytest.param(lambda found: change(found, VICTIM, SEEN), True, False, id="one that another scheduler evicts"),
         pytest.param(lambda found: change(found, VICTIM, DELETED), False, False, id="not one that its owner deletes"),
     ],

@@ -169,7 +169,7 @@ async def test_a_pod_that_was_stopped_before_its_bind_does_not_count_as_leaving(
     world = World()
     for rule in world.core.engines[world.borrowed[0].scheduler_name].runner.eviction_rules:
         rule.evictions_began(pod("waiting", "lender"), world.borrowed)
-        rule.called_off(world.borrowed[:1])
+        rule.evictions_cancelled(world.borrowed[:1])
     assert world.plugin._pending_evictions.all() == world.borrowed[1:]
 
 

@@ -24,11 +24,11 @@ class FormsGangs(FollowsPods):
         """Return which resources the cluster as a whole lacks for a gang."""
         raise NotImplementedError
 
-    def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
+    def known_rejection(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
         """Return why a gang was just rejected, if that still holds; None if another attempt is worthwhile."""
         raise NotImplementedError
 
-    def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
+    def gang_rejected(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
         """Record that too few pods of a gang could be placed; True if the time of the retry is known."""
         raise NotImplementedError
 

@@ -162,7 +162,7 @@ class PreEnqueue(Plugin):
     """Keeps pods out of the queue until they are ready."""
 
     # The code that opens the gate notifies the queue (`gate_opens`), so that events need not be matched with the pod.
-    tells_when_open: ClassVar[bool] = False
+    reports_opening: ClassVar[bool] = False
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
         """Return why the pod must wait, or None."""
@@ -340,7 +340,7 @@ class EvictionRule(Plugin):
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
         """Record the pods that are being evicted for another pod, by any plugin of any profile."""
 
-    def called_off(self, victims: Sequence[Pod]) -> None:
+    def evictions_cancelled(self, victims: Sequence[Pod]) -> None:
         """Record pods that stay: they could not be evicted, or were requeued immediately."""
 
 

@@ -67,13 +67,13 @@ class FencedGangs:
         """Return which resources the cluster lacks for a gang, or that the plugin has failed."""
         return self._rejection(self._plugin.shortage, gang, pod)
 
-    def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
+    def known_rejection(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
         """Return why a gang was just rejected; None if the plugin fails."""
-        return self._known(self._plugin.no_chance, (str, NoneType), None, gang, waiting)
+        return self._known(self._plugin.known_rejection, (str, NoneType), None, gang, waiting)
 
-    def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
+    def gang_rejected(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
         """Return whether the time of the retry is known; False if the plugin fails."""
-        return bool(self._known(self._plugin.turned_down, (object,), False, gang, waiting, why))
+        return bool(self._known(self._plugin.gang_rejected, (object,), False, gang, waiting, why))
 
     def placed_together(self, gang: GangName) -> None:
         """Record it."""

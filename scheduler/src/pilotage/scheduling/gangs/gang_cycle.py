@@ -132,7 +132,7 @@ class GangScheduler:
         shortage = gang.plugin.shortage(gang.name, gang.members[0].pod)
         if shortage is not None:
             return same_outcome(gang.members, objection_outcome(gang.plugin, shortage))
-        known = gang.plugin.no_chance(gang.name, gang.pods)
+        known = gang.plugin.known_rejection(gang.name, gang.pods)
         if known is not None:
             name = frozenset({gang.plugin.name})
             unplaced = Unplaced(known, rejected_by=name, pending=name, nominate=None, is_news=False)
@@ -174,7 +174,7 @@ class GangScheduler:
         outcome = Unplaced(message, why.reason, rejected_by, why.pending, nominate, note=count, gang_fits=fit)
         outcome = self._demand.judged(outcome, *gang.least)
         # Freed resources do not show when a quota will admit the gang.
-        if outcome.reason == UNSCHEDULABLE and gang.plugin.turned_down(gang.name, gang.pods, message):
+        if outcome.reason == UNSCHEDULABLE and gang.plugin.gang_rejected(gang.name, gang.pods, message):
             outcome = replace(outcome, pending=outcome.pending | {name})
         return same_outcome(members, outcome, named_pod)
 

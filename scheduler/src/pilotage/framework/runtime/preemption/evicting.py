@@ -33,7 +33,7 @@ class Evicting(PreEnqueue, PostFilter):
     retry_on: ClassVar[tuple[Retry, ...]] = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "never"),)
     reads: ClassVar[tuple[type[Kind], ...]] = (PodDisruptionBudget,)
     permissions = (Permission("", "pods", ("delete",)),)
-    tells_when_open = True  # the code that carries out the evictions calls `end`, and notifies the queue
+    reports_opening = True  # the code that carries out the evictions calls `end`, and notifies the queue
 
     def __post_init__(self) -> None:
         """Start with empty state."""

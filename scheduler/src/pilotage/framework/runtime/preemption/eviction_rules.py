@@ -52,10 +52,10 @@ def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequ
             log.exception("plugin %s failed to record evictions for pod %s", plugin.name, preemptor.key)
 
 
-def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
+def evictions_cancelled(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
     """Notify every plugin of pods that are not evicted after all."""
     for plugin in rules:
         try:
-            plugin.called_off(victims)
+            plugin.evictions_cancelled(victims)
         except Exception:
             log.exception("plugin %s failed to record cancelled evictions", plugin.name)

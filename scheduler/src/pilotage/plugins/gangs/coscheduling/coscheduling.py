@@ -161,14 +161,14 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     # ---------------------------------------------------------------------------------------------- after a decision
 
-    def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
+    def known_rejection(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
         """Return why a gang was rejected, if it still does not fit; only for a while, since evictions may help."""
         may_evict = any(pod.spec.preemption_policy != "Never" for pod in waiting)
         since = self._clock() - SAME_FOR if may_evict else 0.0
         why, wish = self._records.failure(gang, waiting, since), self._records.wish(gang)
         return None if wish is None or self._room is None or self._room.could_fit(wish) else why
 
-    def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
+    def gang_rejected(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
         """Record that a gang did not fit; True if free resources show when to retry."""
         needed = self.missing(gang, waiting[0]) or 0
         self._records.fail(gang, self._clock(), waiting, needed, why, self.pod_group_backoff_seconds)

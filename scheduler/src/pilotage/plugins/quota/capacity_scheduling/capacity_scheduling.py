@@ -166,7 +166,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         """Record pods that are being evicted for another one."""
         self._pending_evictions.tell(preemptor, victims)
 
-    def called_off(self, victims: Sequence[Pod]) -> None:
+    def evictions_cancelled(self, victims: Sequence[Pod]) -> None:
         """Record pods that stay after all."""
         self._pending_evictions.call_off(victims)
 
