@@ -397,3 +397,26 @@ def test_scores_are_rounded_as_in_go() -> None:
     )
     found = score_all(InterPodAffinity(), FakeCluster(nodes, pods), pod_p(rather("podAffinity", few, many)))
     assert found == {"n0": 0, "n29": 57, "n50": 100}  # 100 * (29 / 50) is a little less than 58
+
+
+@pytest.mark.parametrize(
+    ("node", "affinity", "told"),
+    [
+        pytest.param(3, near(term()), "no label zone", id="a missing label"),
+        pytest.param(0, near(term(selector={"matchLabels": {"app": "z"}})), "no pod with app=z in zone=a", id="no pod"),
+        pytest.param(2, away(term()), "a pod with app=w is in zone=b", id="a pod that it must not be near"),
+        pytest.param(3, away(term()), "", id="nothing where the pod fits"),
+    ],
+)
+def test_a_remark_says_which_rule_is_violated_where(node: int, affinity: Manifest, told: str) -> None:
+    world, plugin, pod = cluster_y(), InterPodAffinity(), pod_p(affinity)
+    cycle = world.cycle(pod)
+    plugin.pre_filter(cycle, pod)
+    assert plugin.remark(cycle, pod, world.nodes[node]) == told
+
+
+def test_a_remark_says_where_a_pod_has_anti_affinity_to_the_pod() -> None:
+    world, plugin, pod = cluster_y([placed("b1", affinity=away(term()))]), InterPodAffinity(), pod_p()
+    cycle = world.cycle(pod)
+    plugin.pre_filter(cycle, pod)
+    assert plugin.remark(cycle, pod, world.nodes[2]) == "a pod in zone=b has anti-affinity to it"

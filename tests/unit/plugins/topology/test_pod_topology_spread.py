@@ -672,3 +672,24 @@ def test_what_wakes_a_pod() -> None:
             "after_node",
         ),
     }
+
+
+@pytest.mark.parametrize(
+    ("node", "constraint", "told"),
+    [
+        pytest.param(0, hard(), "zone=a would have 4, the smallest domain has 1; maxSkew is 1", id="both numbers"),
+        pytest.param(3, hard(), "no label zone", id="a missing label"),
+        pytest.param(
+            0,
+            hard(skew=3, minDomains=3),
+            "zone=a would have 4, with 2 of minDomains 3; maxSkew is 3",
+            id="too few domains",
+        ),
+        pytest.param(2, hard(), "", id="nothing where the pod fits"),
+    ],
+)
+def test_a_remark_says_what_the_constraint_compares(node: int, constraint: Manifest, told: str) -> None:
+    world, plugin, pending = cluster_y(), PodTopologySpread(), pod(constraint)
+    cycle = world.cycle(pending)
+    plugin.pre_filter(cycle, pending)
+    assert plugin.remark(cycle, pending, world.nodes[node]) == told

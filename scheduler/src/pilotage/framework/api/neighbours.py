@@ -143,6 +143,11 @@ class DomainSums:
         """Return the sum in the node's domain for each key; 0 if it has none."""
         return [int(sums[self._domain(key, node)]) for key, sums in self._by_key.items()]
 
+    def number(self, key: str, node: NodeInfo) -> int:
+        """Return the sum in the node's domain for one key."""
+        sums = self._by_key.get(key)
+        return 0 if sums is None else int(sums[self._domain(key, node)])
+
     def over(self, nodes: Nodes) -> list[Ints]:
         """Return the same for many nodes: one array for each key."""
         return [sums.take(nodes.label_ids(key)) for key, sums in self._by_key.items()]

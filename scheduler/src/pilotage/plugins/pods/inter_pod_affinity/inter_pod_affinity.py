@@ -36,6 +36,7 @@ from pilotage.model.affinity import AffinityTerm, InvalidTerms, carried_terms, t
 from pilotage.model.excess import has_too_many_terms
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.plugins.pods.inter_pod_affinity.neighbour_remarks import missing, unwanted, unwelcome
 from pilotage.plugins.pods.inter_pod_affinity.neighbour_remedies import softer, who_leaves
 
 # Evictions cannot add missing pods.
@@ -139,6 +140,17 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             if not sums.empty:
                 cases.append((reduce(or_, (counts > 0 for counts in sums.over(nodes))), rejection))
         return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
+
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return which rule the node violates, and in which domain."""
+        around: Surroundings | None = cycle.notes.get(self.name)
+        if around is None:
+            return ""
+        if not around.has_wanted(node):
+            return missing(pod, around.own.required, around.wanted, node)
+        if any(count > 0 for count in around.shunned.at(node)):
+            return unwanted(cycle, pod, around.own.required_anti, node)
+        return unwelcome(cycle, pod, node)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
         """Offer to move the conflicting pods, or to turn a requirement into a preference."""

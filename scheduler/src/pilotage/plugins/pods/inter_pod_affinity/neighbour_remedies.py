@@ -18,7 +18,7 @@ from pilotage.framework.api.spreading import HOSTNAME
 from pilotage.model.affinity import carried_terms
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Affinity, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
-from pilotage.model.selectors import LabelSelector
+from pilotage.plugins.pods.inter_pod_affinity.neighbour_remarks import in_words
 
 ANTI = TermKind.REQUIRED_ANTI_AFFINITY
 MOST_NODES = 32  # of a domain that are checked
@@ -87,22 +87,13 @@ def _softened(
         code="softenAffinity" if which == "pod_affinity" else "softenAntiAffinity",
         actor="owner",
         words=f"prefer to be {near} {{selector}} instead of requiring it" + (" (no pod has these labels)" * unmatched),
-        values={"selector": _told(term.label_selector), "key": term.topology_key},
+        values={"selector": in_words(term.label_selector), "key": term.topology_key},
         changes=(Change(f"spec.affinity.{LISTS[which]}.{REQUIRED}[{index}]", "required", "preferred"),),
         size=LARGE - 0.5 * unmatched,
         target=change.target,
         patch=change.patch,
         difference=change.difference,
     )
-
-
-def _told(selector: LabelSelector | None) -> str:
-    found = []
-    for each in selector.requirements() if selector is not None else ():
-        values = "|".join(each.values)
-        signs = {"In": f"{each.key}={values}", "NotIn": f"{each.key}!={values}", "DoesNotExist": f"!{each.key}"}
-        found.append(signs.get(each.operator, each.key))
-    return ",".join(found) or "any pod"
 
 
 def _least_crowded(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[int]:

@@ -189,6 +189,11 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         counts: HardCounts = cycle.notes[self.name]
         return Verdicts(counts.codes(nodes), (MISSING_LABEL, TOO_UNEVEN))
 
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return the numbers of pods that a constraint compares."""
+        counts: HardCounts | None = cycle.notes.get(self.name)
+        return "" if counts is None else counts.violation(node)
+
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
         """Offer a larger maxSkew, or to turn a requirement into a preference."""
         return spread_remedies(pod, cycle.notes[self.name], nodes)

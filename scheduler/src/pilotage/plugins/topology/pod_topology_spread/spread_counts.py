@@ -71,6 +71,24 @@ class HardCounts:
             smallest = self._smallest[place] = int(self.sums[place][present].min()) if enough else 0
         return smallest
 
+    def violation(self, node: NodeInfo) -> str:
+        """Return what the first violated constraint compares on a node, for people; "" if none is violated."""
+        for place, spread in enumerate(self.spreads):
+            key = spread.topology_key
+            if key not in node.labels:
+                return f"no label {key}"
+            skew = self.skew(place, self.layout.domain(place, node))
+            if skew > spread.max_skew:
+                return f"{self._compared(place, f'{key}={node.labels[key]}', skew)}; maxSkew is {spread.max_skew}"
+        return ""
+
+    def _compared(self, place: int, domain: str, skew: int) -> str:
+        smallest, present = self.smallest(place), len(self.layout.domains[place].present)
+        here = f"{domain} would have {skew + smallest}"
+        if present < self.spreads[place].min_domains:
+            return f"{here}, with {present} of minDomains {self.spreads[place].min_domains}"
+        return f"{here}, the smallest domain has {smallest}"
+
     def codes(self, nodes: Nodes) -> Codes:
         """Return for each node the verdict of the first violated constraint."""
         ids = [nodes.at(domains.ids) for domains in self.layout.domains]
