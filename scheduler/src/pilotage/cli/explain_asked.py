@@ -65,7 +65,7 @@ def _data(key: tuple[str, str], view: dict[str, Any], told: dict[str, Any], deta
         "schedulerName": view.get("profile", ""),
         "node": told.get("chosen") or None,
         "message": told.get("error") or reason.get("text", ""),
-        "reason": reason.get("code", ""),
+        "reason": reason.get("condition", ""),
         "before": None if before is None else {"plugin": before["plugin"], "reasons": before["reasons"]},
         "nodes": [] if detail is Detail.GROUPS else [_node(each) for each in nodes.get("items", ())],
         "remedies": told.get("remedies", []),

@@ -110,6 +110,7 @@ class Why(NamedTuple):
     text: str  # the same for all pods that wait for the same thing
     code: str
     tier: Tier
+    condition: str = ""  # the reason of its condition
 
 
 NO_REASON = Why("", "", "", "wait")  # not attempted yet
@@ -121,17 +122,19 @@ def why(queued: QueuedPod, made: Made | None) -> Why | None:
         return Why(queued.gating_reason, queued.gating_reason, *code_of(queued.gating_plugin or ""))
     if made is not None:
         reason, message, counted = said_by(made)
-        return Why(message, summary(message, counted, queued.key), *main_code(reason, counted, plugins_of(queued)))
+        return Why(message, summary(message, counted, queued.key), *main_code(reason, counted, plugins_of(queued)), reason)
     condition = queued.pod.status.condition("PodScheduled")  # written by an earlier leader
     if condition is None or condition.status != "False":
         return None
-    return Why(condition.message, condition.message, *_by_plugins(sorted(plugins_of(queued))))
+    return Why(condition.message, condition.message, *_by_plugins(sorted(plugins_of(queued))), condition.reason)
 
 
 def reason_of(state: State, queued: QueuedPod, words: Words) -> Reason | None:
     """Return the same for a viewer."""
     found = why(queued, state.log.newest(queued.pod.uid))
-    return None if found is None else Reason(text=words(found.message), code=found.code, tier=found.tier)
+    if found is None:
+        return None
+    return Reason(text=words(found.message), code=found.code, tier=found.tier, condition=found.condition)
 
 
 def plugins_of(queued: QueuedPod) -> set[str]:

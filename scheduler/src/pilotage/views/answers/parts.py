@@ -29,6 +29,7 @@ class Reason(Part, frozen=True):
     text: str
     code: str
     tier: Tier
+    condition: str = ""  # of one pod: the reason in its condition, such as Unschedulable
 
 
 class ReasonGroup(Part, frozen=True):
