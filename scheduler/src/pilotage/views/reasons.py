@@ -122,7 +122,9 @@ def why(queued: QueuedPod, made: Made | None) -> Why | None:
         return Why(queued.gating_reason, queued.gating_reason, *code_of(queued.gating_plugin or ""))
     if made is not None:
         reason, message, counted = said_by(made)
-        return Why(message, summary(message, counted, queued.key), *main_code(reason, counted, plugins_of(queued)), reason)
+        return Why(
+            message, summary(message, counted, queued.key), *main_code(reason, counted, plugins_of(queued)), reason
+        )
     condition = queued.pod.status.condition("PodScheduled")  # written by an earlier leader
     if condition is None or condition.status != "False":
         return None
