@@ -185,12 +185,12 @@ def node_view(state: State, viewer: Viewer, stamp: Stamp, name: str) -> Steps[No
         taints=[f"{taint.key}={taint.value}:{taint.effect}" for taint in info.taints],
         pods=[_on_node(state, pod) for pod in seen[:MOST_PODS]],
         others=OtherPods(pods=len(others), requests=_sum(others)),
-        promised=[_on_node(state, pod) for pod in _promised(state, viewer, name)],
+        nominated=[_on_node(state, pod) for pod in _nominated(state, viewer, name)],
         decisions=decided,
     )
 
 
-def _promised(state: State, viewer: Viewer, name: str) -> Iterator[Pod]:
+def _nominated(state: State, viewer: Viewer, name: str) -> Iterator[Pod]:
     return (pod for pod in state.queue.nominator.pods_for_node(name) if viewer.sees(pod.namespace))
 
 

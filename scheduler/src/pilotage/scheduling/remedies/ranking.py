@@ -21,7 +21,7 @@ def ranked(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return (*others[:NEVER_BEFORE], *costly[:1], *others[NEVER_BEFORE:])[:MOST_SHOWN]
 
 
-def promising(offered: Iterable[Remedy], most: int) -> list[Remedy]:
+def worth_trying(offered: Iterable[Remedy], most: int) -> list[Remedy]:
     """Return the remedies to try, the first of each kind before the second of any."""
     by_code: dict[str, int] = {}
     numbered = []

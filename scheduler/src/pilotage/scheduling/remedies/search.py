@@ -18,7 +18,7 @@ from pilotage.scheduling.remedies.new_nodes import new_nodes
 from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.offers import generic, offers
 from pilotage.scheduling.remedies.others import higher_priority, leaving_already
-from pilotage.scheduling.remedies.ranking import promising, ranked
+from pilotage.scheduling.remedies.ranking import ranked, worth_trying
 from pilotage.scheduling.remedies.trying import Asked, Tries
 
 MOST_TRIED = 8
@@ -75,7 +75,7 @@ def _for_nodes(attempt: Attempt, objections: Objections) -> Iterator[Remedy]:
 def _tried(tries: Tries, offered: Sequence[Remedy]) -> Steps:
     """Try what is offered; a plugin is quoted only if nothing that it offers helps."""
     found = [each for each in offered if each.untried]
-    for each in promising((each for each in offered if not each.untried), MOST_TRIED):
+    for each in worth_trying((each for each in offered if not each.untried), MOST_TRIED):
         if each.code == "satisfyPlugin" and any(other.plugin == each.plugin for other in found):
             continue
         yield
@@ -139,7 +139,7 @@ def _second_steps(tries: Tries, first: Remedy) -> list[Remedy]:
     with tries.altered(first.difference):
         offered = list(_offers(tries.asked_about(first.difference.pod or tries.pod)))
         told = [each for each in offered if each.code != "satisfyPlugin" and not each.untried]
-        return promising(told, SECOND_STEPS)
+        return worth_trying(told, SECOND_STEPS)
 
 
 def together(first: Remedy, second: Remedy) -> Remedy:

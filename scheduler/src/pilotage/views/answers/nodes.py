@@ -71,5 +71,5 @@ class NodeView(Common, frozen=True, tag="Node"):
     taints: list[str] = []
     pods: list[PodOnNode] = []  # of visible namespaces, the highest priority first
     others: OtherPods = OtherPods()
-    promised: list[PodOnNode] = []
+    nominated: list[PodOnNode] = []
     decisions: list[DecisionShown] = []  # the last 20 that chose it

@@ -7,7 +7,7 @@ CPU, MEMORY, PODS = "cpu", "memory", "pods"
 MAIN = (CPU, MEMORY)
 FULL = 0.95  # with this share requested, a resource counts as exhausted
 CORDONED, REPELS, NOMINATED, HELD = 1, 2, 4, 8
-WORDS = {CORDONED: "cordoned", REPELS: "tainted", NOMINATED: "promised", HELD: "held back"}
+WORDS = {CORDONED: "cordoned", REPELS: "tainted", NOMINATED: "nominated", HELD: "held back"}
 SORTS = ("name", CPU, MEMORY, PODS, "free", "stranded")
 
 

@@ -161,8 +161,8 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             yield from softer(pod, "pod_affinity", around.own.required, cycle)
         if said & {ANTI_AFFINITY, UNWELCOME}:
             in_the_way = [0, *(rejection is not LONELY for rejection in verdicts.rejections)]
-            crowded = np.array(in_the_way, np.bool_)[verdicts.codes]
-            yield from who_leaves(cycle, pod, around.own, nodes.take(crowded))
+            conflicting = np.array(in_the_way, np.bool_)[verdicts.codes]
+            yield from who_leaves(cycle, pod, around.own, nodes.take(conflicting))
         if ANTI_AFFINITY in said:
             yield from softer(pod, "pod_anti_affinity", around.own.required_anti, cycle)
 

@@ -46,7 +46,7 @@ class _InTheWay:
 def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[Remedy]:
     """Yield the remedy of moving the conflicting pods, for the domain with the fewest of them."""
     found = []
-    for place in _least_crowded(cycle, pod, own, nodes):
+    for place in _fewest_conflicts(cycle, pod, own, nodes):
         there = _in_the_way(cycle, pod, own, nodes[place])
         if there is not None:
             found.append(there)
@@ -96,7 +96,7 @@ def _softened(
     )
 
 
-def _least_crowded(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[int]:
+def _fewest_conflicts(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[int]:
     """Return the indices of a few nodes whose domains contain only a few conflicting pods."""
     total = np.zeros(len(nodes), np.int64)
     shunned = [(term.topology_key, cycle.placed.counts(term.query)) for term in own.required_anti]
