@@ -170,6 +170,8 @@ class CacheMachine(RuleBasedStateMachine):
                 if pod.node_name in here and matches(query, pod):
                     wanted[here[pod.node_name]] += 1
             assert self.cache.placed.counts(query).tolist() == wanted.tolist()
+        leaving = Counter(here[pod.node_name] for pod in self.seen() if pod.is_terminating and pod.node_name in here)
+        assert self.cache.placed.terminating().tolist() == [leaving[slot] for slot in range(len(nodes))]
 
     @invariant()
     def carried_terms_equal_a_recount(self) -> None:

@@ -147,6 +147,7 @@ class PlacedPods:
         self._carried: list[dict[AffinityTerm, _Carried]] = [{} for _ in TermKind]
         self._carried_by_label: list[_ByLabel[_Carried]] = [_ByLabel() for _ in TermKind]
         self.terms_version = 0
+        self._terminating = columns.new(np.int32)
         self._claims: dict[tuple[str, str], dict[NodeInfo, int]] = {}  # how many pods on which node use each
 
     def add(self, info: NodeInfo, pod: Pod) -> None:
@@ -165,6 +166,10 @@ class PlacedPods:
         known.asked_at = now
         self._queries[query] = known
         return known.column.data[: len(self._infos)]
+
+    def terminating(self) -> Ids:
+        """Return how many terminating pods are on each node, by slot."""
+        return self._terminating.data[: len(self._infos)]
 
     def terms_about(self, pod: Pod, kind: TermKind) -> Sequence[CarriedTerm]:
         """Return the terms of placed pods that match a pod."""
@@ -194,6 +199,8 @@ class PlacedPods:
             query.column.data[info.slot] += sign
         if not left:
             self._forget_if_unused(kind)
+        if pod.is_terminating:
+            self._terminating.data[info.slot] += sign
         if spec.affinity is not None:
             self._count_terms(info, pod, sign)
         for volume in spec.volumes:

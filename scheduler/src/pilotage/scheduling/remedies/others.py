@@ -1,7 +1,6 @@
 """What would help besides the plugins' own offers: terminating pods, and a higher priority."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.offers import offers
 from pilotage.scheduling.remedies.trying import Tries
 
-MOST_NODES = 256  # on which terminating pods are looked up
 MOST_OFFERED = 4
 NEVER = "Never"
 
@@ -27,18 +25,15 @@ def leaving_already(tries: Tries) -> Iterator[Remedy]:
     objections = tries.asked().objections
     if objections is None:
         return
-    places = np.flatnonzero(objections.open_if_empty() & (objections.count > 0))[:MOST_NODES].tolist()
+    leaving = objections.nodes.at(tries.cache.placed.terminating()) > 0
+    places = np.flatnonzero(leaving & objections.open_if_empty() & (objections.count > 0))[:MOST_OFFERED].tolist()
     # All of them now: between two offers, nodes may come and go.
     found = [(info, _terminating(info)) for info in (objections.nodes[place] for place in places)]
-    yield from (_wait_for(info, leaving) for info, leaving in islice(filter(_any_leave, found), MOST_OFFERED))
+    yield from (_wait_for(info, pods) for info, pods in found)
 
 
 def _terminating(info: NodeInfo) -> list[Pod]:
     return [pod for pod in info.pods.values() if pod.is_terminating]
-
-
-def _any_leave(found: tuple[NodeInfo, list[Pod]]) -> bool:
-    return bool(found[1])
 
 
 def _wait_for(info: NodeInfo, leaving: list[Pod]) -> Remedy:
