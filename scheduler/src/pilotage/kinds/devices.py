@@ -12,6 +12,7 @@ from pilotage.model.tolerations import Taint, Toleration
 GROUP = "resource.k8s.io"
 DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"  # the finalizer of every allocated claim
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"  # followed by the name of the class that serves it
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"

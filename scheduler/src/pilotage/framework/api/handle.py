@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pilotage.config.documents import At
+from pilotage.framework.api.delegation import Delegation
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.objects import NO_OBJECTS, Kind, Objects
 from pilotage.framework.api.own_metrics import OwnMetrics
@@ -196,6 +197,7 @@ class Handle:
     remit: Remit = EVERYTHING  # the objects that the profile may change
     all_nodes: Callable[[], Nodes] | None = None
     changes: Changes | None = None
+    delegation: Delegation = field(default_factory=Delegation)  # shared by the plugins of a profile
     _endings: list[Callable[[], None]] = field(default_factory=list)
 
     def nodes(self) -> Nodes:

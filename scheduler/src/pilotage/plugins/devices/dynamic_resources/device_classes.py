@@ -3,15 +3,13 @@
 from collections.abc import Iterable
 
 from pilotage.framework.api.objects import Objects
-from pilotage.kinds.devices import DeviceClass
+from pilotage.kinds.devices import IMPLICIT_RESOURCE, DeviceClass
 from pilotage.model.requests import is_extended
-
-IMPLICIT = "deviceclass.resource.kubernetes.io/"  # every class serves this followed by its own name
 
 
 def can_be_served(resource: str) -> bool:
     """Return whether a class could serve a resource: an extended one, or one with the implicit name of a class."""
-    return resource.startswith(IMPLICIT) or is_extended(resource)
+    return resource.startswith(IMPLICIT_RESOURCE) or is_extended(resource)
 
 
 def explicit_classes(classes: Iterable[DeviceClass]) -> dict[str, str]:
@@ -39,8 +37,8 @@ class DeviceClasses:
 
     def serving(self, resource: str) -> str | None:
         """Return the name of the class that serves a resource, or None."""
-        if resource.startswith(IMPLICIT):
-            name = resource.removeprefix(IMPLICIT)
+        if resource.startswith(IMPLICIT_RESOURCE):
+            name = resource.removeprefix(IMPLICIT_RESOURCE)
             return None if self._objects.get(DeviceClass, name) is None else name
         if self._version != self.version:
             self._version = self.version
