@@ -6,7 +6,7 @@ import pytest
 from kit.serving import Servant
 from pilotage.framework.api.delegation import Devices
 from pilotage.framework.api.events import Action, Event, Resource
-from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.plugin import Score
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.kinds.devices import DeviceClass, DeviceClassSpec
 from pilotage.model.metadata import Metadata
@@ -111,7 +111,7 @@ BALANCED = NodeResourcesBalancedAllocation.of({"resources": [{"name": "cpu"}, {"
         pytest.param(BALANCED, cluster(serving=False), [75, 75, 69], id="balanced, nobody serves the resource"),
     ],
 )
-def test_scores_count_devices(plugin: Plugin, there: FakeCluster, expected: list[int]) -> None:
+def test_scores_count_devices(plugin: Score, there: FakeCluster, expected: list[int]) -> None:
     pod = make_pod(cpu=1, requests={GPU: 2 if there.delegation.serves(GPU) else 1})
     scores = raw_scores(plugin, there, pod)
     assert isinstance(scores, dict)
