@@ -11,6 +11,7 @@ from pilotage.framework.api.delegation import Delegation
 from pilotage.framework.api.handle import (
     NO_NOMINATIONS,
     OFFLINE_API,
+    Announce,
     Api,
     Handle,
     LoadQuery,
@@ -103,6 +104,7 @@ class Handles:
     find_pod: Callable[[str], Pod | None] = lambda _key: None
     changes: ObjectChanges = field(default_factory=ObjectChanges)
     metrics: MetricStore = field(default_factory=MetricStore)
+    announce: Announce = lambda _old, _new: None
     _delegations: dict[str, Delegation] = field(default_factory=dict)  # by profile
     _given: dict[int, tuple[Plugin, Handle]] = field(default_factory=dict)  # by the id of the plugin
 
@@ -148,6 +150,7 @@ class Handles:
             remit=remit,
             all_nodes=self.cache.nodes,
             changes=self.changes,
+            announce=lambda old, new: self.announce(old, new),
             delegation=self._delegations.setdefault(profile, Delegation()),
         )
         handle.load = _Load(self.load, handle.at_end)
