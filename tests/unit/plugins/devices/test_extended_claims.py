@@ -8,10 +8,9 @@ from pilotage.plugins.devices.dynamic_resources.extended_claims import (
     special_claim,
     status_body,
     with_requests,
-    without_protection,
 )
 from pilotage.plugins.devices.dynamic_resources.extended_requests import Served, Variant, variant_of
-from pilotage.testing import FakeCluster, make_pod
+from pilotage.testing import make_pod
 
 GPU = "example.com/gpu"
 MARKED = {"resource.kubernetes.io/extended-resource-claim": "true"}
@@ -32,7 +31,6 @@ def claim(
     uid: str = "web-uid",
     controller: bool = True,
     marked: bool = True,
-    finalizers: tuple[str, ...] = (),
 ) -> ResourceClaim:
     owners = (OwnerReference("v1", "Pod", owner, uid, controller),)
     metadata = ClaimMetadata(
@@ -40,7 +38,6 @@ def claim(
         namespace="shop",
         annotations=MARKED if marked else {},
         owner_references=owners,
-        finalizers=finalizers,
     )
     return ResourceClaim(metadata)
 
@@ -89,42 +86,46 @@ def test_what_the_pod_is_told() -> None:
     }
 
 
-def test_a_claim_to_delete_keeps_the_finalizers_of_others() -> None:
-    protected = claim(finalizers=("mine", "resource.kubernetes.io/delete-protection"))
-    assert without_protection(protected) == ("mine",)
+def seen(*claims: ResourceClaim) -> tuple[SpecialClaims, dict[tuple[str, str], ResourceClaim]]:
+    special, there = SpecialClaims(), {(each.metadata.namespace, each.metadata.name): each for each in claims}
+    for each in claims:
+        special.see(None, each)
+    return special, there
 
 
 def test_what_earlier_attempts_left() -> None:
     left = claim()
-    cluster = FakeCluster(
-        objects=[
-            left,
-            claim("unmarked", marked=False),
-            claim("of-another", uid="other"),
-            claim("no-controller", uid="third", controller=False),
-        ]
+    special, there = seen(
+        left,
+        claim("unmarked", marked=False),
+        claim("of-another", uid="other"),
+        claim("no-controller", uid="third", controller=False),
     )
-    special = SpecialClaims(cluster.cache.objects)
-    assert special.of(pod_named()) is left
-    assert special.of(pod_named("other", uid="other")) is None, "the name of the owner differs"
-    assert special.of(pod_named("web", uid="third")) is None
-    assert special.of(pod_named("web", uid="none")) is None
+
+    def of(pod: Pod) -> ResourceClaim | None:
+        return special.of(pod, lambda *key: there.get(key))
+
+    assert of(pod_named()) is left
+    assert of(pod_named("other", uid="other")) is None, "the name of the owner differs"
+    assert of(pod_named("web", uid="third")) is None
+    assert of(pod_named("web", uid="none")) is None
 
 
 def test_what_is_left_after_changes() -> None:
-    objects = FakeCluster().cache.objects
-    special = SpecialClaims(objects)
     first, second = claim("a"), claim("b")
-    for each in (second, first):
-        objects.put(each)
-        special.noticed(each)
-    assert special.of(pod_named()) is first
-    objects.drop(first)
-    special.noticed(first)
-    assert special.of(pod_named()) is second
-    objects.put(claim("b", marked=False))
-    assert special.of(pod_named()) is None
-    objects.drop(second)
-    special.noticed(second)
-    special.noticed(second)
-    assert special.of(pod_named()) is None
+    special, there = seen(second, first)
+
+    def left() -> ResourceClaim | None:
+        return special.of(pod_named(), lambda *key: there.get(key))
+
+    assert left() is first
+    special.see(first, None)
+    assert left() is second
+    special.see(second, second)
+    assert left() is second
+    special.see(second, claim("b", marked=False))
+    assert left() is None
+    special.see(claim("b", marked=False), second)
+    assert left() is second
+    del there["shop", "b"]
+    assert left() is None, "deleted by us, and not seen yet"

@@ -5,9 +5,7 @@ from typing import Any
 
 from msgspec import structs, to_builtins
 
-from pilotage.framework.api.objects import Objects
 from pilotage.kinds.devices import (
-    DELETE_PROTECTION,
     EXTENDED_RESOURCE_CLAIM,
     ClaimMetadata,
     DeviceClaim,
@@ -17,6 +15,7 @@ from pilotage.kinds.devices import (
 from pilotage.model.metadata import OwnerReference
 from pilotage.model.pod import Pod
 from pilotage.plugins.devices.dynamic_resources.extended_requests import RequestMapping, Variant
+from pilotage.plugins.devices.dynamic_resources.pod_claims import FindClaim
 
 UNWRITTEN = "<extended-resources>"  # no claim in the API can have this name
 MARK = {EXTENDED_RESOURCE_CLAIM: "true"}
@@ -80,46 +79,39 @@ def status_body(claim_name: str, mappings: Iterable[RequestMapping]) -> dict[str
     return {"status": {"extendedResourceClaimStatus": {"resourceClaimName": claim_name, "requestMappings": told}}}
 
 
-def without_protection(claim: ResourceClaim) -> tuple[str, ...]:
-    """Return the finalizers that a claim keeps when it is to be deleted."""
-    return tuple(each for each in claim.metadata.finalizers if each != DELETE_PROTECTION)
-
-
 class SpecialClaims:
     """Finds what an earlier attempt left of a pod's special claim, among all claims of the cluster."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self._places: dict[str, set[tuple[str, str]]] = {}  # namespaces and names by the owner's uid
-        for claim in objects.all(ResourceClaim):
-            self.noticed(claim)
+    def __init__(self) -> None:
+        self._keys: dict[str, set[tuple[str, str]]] = {}  # namespaces and names by the owner's uid
 
-    def noticed(self, claim: ResourceClaim) -> None:
-        """Take in a claim that was added, changed or deleted."""
-        metadata = claim.metadata
-        if not _is_marked(claim) or metadata.controller is None:
-            return
-        uid, place = metadata.controller.uid, (metadata.namespace, metadata.name)
-        if self._objects.get(ResourceClaim, metadata.name, metadata.namespace) is not None:
-            self._places.setdefault(uid, set()).add(place)
-        elif place in self._places.get(uid, ()):
-            self._places[uid].remove(place)
-            if not self._places[uid]:
-                del self._places[uid]
+    def see(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        """Follow a claim that was added, changed or deleted."""
+        before, now = _owner_of(old), _owner_of(new)
+        if old is not None and before is not None and before != now:
+            keys = self._keys.get(before.uid, set())
+            keys.discard((old.metadata.namespace, old.metadata.name))
+            if not keys:
+                self._keys.pop(before.uid, None)
+        if new is not None and now is not None:
+            self._keys.setdefault(now.uid, set()).add((new.metadata.namespace, new.metadata.name))
 
-    def of(self, pod: Pod) -> ResourceClaim | None:
+    def of(self, pod: Pod, find: FindClaim) -> ResourceClaim | None:
         """Return the first special claim of a pod that is in the API, or None."""
-        for namespace, name in sorted(self._places.get(pod.uid, ())):
-            claim = self._objects.get(ResourceClaim, name, namespace)
-            owner = None if claim is None or not _is_marked(claim) else claim.metadata.controller
+        for namespace, name in sorted(self._keys.get(pod.uid, ())):
+            claim = find(namespace, name)
+            owner = _owner_of(claim)
             if owner is not None and (owner.uid, owner.name) == (pod.uid, pod.name):
                 return claim
         return None
 
 
+def _owner_of(claim: ResourceClaim | None) -> OwnerReference | None:
+    """Return the pod of a special claim."""
+    if claim is None or claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) != "true":
+        return None
+    return claim.metadata.controller
+
+
 def _owner(pod: Pod) -> OwnerReference:
     return OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.uid, controller=True)
-
-
-def _is_marked(claim: ResourceClaim) -> bool:
-    return claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
