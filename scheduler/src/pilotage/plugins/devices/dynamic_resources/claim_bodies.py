@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import structs
 
-from pilotage.kinds.devices import DELETE_PROTECTION, Allocation, Consumer, ResourceClaim
+from pilotage.kinds.devices import DELETE_PROTECTION, Allocation, Consumer, ResourceClaim, ResourceClaimStatus
 from pilotage.model.pod import Pod
 
 Body = dict[str, Any]
@@ -79,6 +79,17 @@ def replacement(stored: Mapping[str, Any], reserved_for: Iterable[Consumer], all
 def stamped(allocation: Allocation, moment: str) -> Allocation:
     """Return an allocation with its time, without which kube-scheduler could never share the claim."""
     return structs.replace(allocation, allocation_timestamp=moment)
+
+
+def as_allocated(claim: ResourceClaim, allocation: Allocation, consumers: Iterable[Consumer] = ()) -> ResourceClaim:
+    """Return a claim as it would be with these devices, and these consumers besides its own."""
+    return structs.replace(claim, status=ResourceClaimStatus(allocation, (*claim.status.reserved_for, *consumers)))
+
+
+def without_devices(claim: ResourceClaim) -> ResourceClaim:
+    """Return a claim as it would be if it lost its devices; nobody has written that."""
+    metadata = structs.replace(claim.metadata, resource_version="")
+    return structs.replace(claim, metadata=metadata, status=ResourceClaimStatus())
 
 
 def has_null(allocation: Allocation) -> bool:

@@ -9,18 +9,17 @@ look ── deleted, or devices that are not ours ──────────
 
 import asyncio
 import random
-import time
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from msgspec import structs
-
 from pilotage.framework.api.handle import ApiFailed, Handle, NotAllowed
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.kinds.devices import DELETE_PROTECTION, Allocation, ResourceClaim, ResourceClaimStatus
+from pilotage.kinds.devices import DELETE_PROTECTION, Allocation, ResourceClaim
+from pilotage.model.moments import written
 from pilotage.model.pod import Pod
 from pilotage.plugins.devices.dynamic_resources.claim_bodies import (
     are_same_devices,
+    as_allocated,
     consumer,
     is_only_for,
     is_reserved_for,
@@ -214,7 +213,7 @@ class ClaimWriter:
         if not missing and allocation is None:
             return latest
         if allocation is not None:
-            allocation = stamped(allocation, self._now())
+            allocation = stamped(allocation, written(self._handle.clock()))
         for each in batch:
             each.was_sent = True
         consumers = [*latest.status.reserved_for, *missing]
@@ -290,14 +289,6 @@ class ClaimWriter:
         if self._ledger.assume(claim):
             self._handle.announce(None if before is claim else before, claim)
         return claim
-
-    def _now(self) -> str:
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._handle.clock()))
-
-
-def as_allocated(claim: ResourceClaim, allocation: Allocation) -> ResourceClaim:
-    """Return a claim as it would be with these devices."""
-    return structs.replace(claim, status=ResourceClaimStatus(allocation, claim.status.reserved_for))
 
 
 def _wanted(batch: Sequence[Reservation], latest: ResourceClaim) -> Allocation | None:

@@ -12,9 +12,10 @@ in doubt. Every change of what counts goes to the usage, so that no device is fr
 from collections.abc import Iterator
 from typing import Protocol
 
-from pilotage.kinds.devices import Allocation, ResourceClaim
+from pilotage.kinds.devices import Allocation, Consumer, ResourceClaim
 from pilotage.model.gangs import GangName, gang_of
 from pilotage.model.pod import Pod
+from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated
 from pilotage.plugins.devices.dynamic_resources.pod_claims import claim_id
 
 UNKNOWN = -1
@@ -128,9 +129,14 @@ class ClaimsLedger:
         entry = self._entries.get(uid)
         return entry is not None and (entry.flight is not None or entry.doubt is not None)
 
-    def as_decided(self, claim: ResourceClaim) -> Flight | None:
-        """Return the devices that a claim without any is about to get."""
-        return None if claim.status.allocation is not None else self.flight(claim_id(claim))
+    def as_decided(self, claim: ResourceClaim) -> ResourceClaim:
+        """Return the newest state of a claim, with the devices that it is about to get, and for whom."""
+        entry = self._entries.get(claim_id(claim))
+        latest = claim if entry is None or entry.latest is None else entry.latest
+        if entry is None or entry.effective is None or latest.status.allocation is not None:
+            return latest
+        holders = () if entry.flight is None else entry.flight.holders
+        return as_allocated(latest, entry.effective, [Consumer(resource="pods", uid=uid) for uid in holders])
 
     def __iter__(self) -> Iterator[ResourceClaim]:
         """Yield the newest known state of every claim."""
