@@ -7,6 +7,7 @@ from pilotage.plugins.devices.dynamic_resources.extended_claims import (
     is_unwritten,
     special_claim,
     status_body,
+    status_path,
     with_requests,
 )
 from pilotage.plugins.devices.dynamic_resources.extended_requests import Served, Variant, variant_of
@@ -54,7 +55,7 @@ def test_the_claim_before_it_is_written() -> None:
 
 
 def test_the_claim_to_create() -> None:
-    assert creation_body(pod_named(), variant()) == {
+    assert creation_body(pod_named(), with_requests(special_claim(pod_named()), variant())) == {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {
@@ -81,9 +82,11 @@ def test_the_claim_to_create() -> None:
 def test_what_the_pod_is_told() -> None:
     mapping = {"containerName": "main", "resourceName": GPU, "requestName": "container-0-request-0"}
     status = {"resourceClaimName": "web-extended-resources-x", "requestMappings": [mapping]}
-    assert status_body("web-extended-resources-x", variant().mappings) == {
-        "status": {"extendedResourceClaimStatus": status}
+    assert status_body(pod_named(), "web-extended-resources-x", variant().mappings) == {
+        "metadata": {"uid": "web-uid"},
+        "status": {"extendedResourceClaimStatus": status},
     }
+    assert status_path(pod_named()) == "/api/v1/namespaces/shop/pods/web/status"
 
 
 def seen(*claims: ResourceClaim) -> tuple[SpecialClaims, dict[tuple[str, str], ResourceClaim]]:

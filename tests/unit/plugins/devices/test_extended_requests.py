@@ -213,10 +213,10 @@ def test_what_devices_serve_on_a_node(
         nodes=[make_node("n1", allocatable=allocatable), make_node("n2", allocatable={R: 5, PLUG: 5})]
     )
     nodes = cluster.cache.nodes()
-    alone = demand.on_node(nodes[0])
+    alone = demand.on_node(nodes[0].node)
     assert (None if alone is None else tuple(each.resource for each in alone)) == served
     places, answers = demand.on_nodes(nodes)
-    assert [answers[place] for place in places.tolist()] == [demand.on_node(node) for node in nodes]
+    assert [answers[place] for place in places.tolist()] == [demand.on_node(node.node) for node in nodes]
 
 
 def test_more_resources_than_bits() -> None:
@@ -226,7 +226,7 @@ def test_more_resources_than_bits() -> None:
         nodes=[make_node("n1", allocatable={names[0]: 1}), make_node("n2", allocatable={names[-1]: 1}), make_node("n3")]
     ).cache.nodes()
     places, answers = demand.on_nodes(nodes)
-    assert [answers[place] for place in places.tolist()] == [demand.on_node(node) for node in nodes]
+    assert [answers[place] for place in places.tolist()] == [demand.on_node(node.node) for node in nodes]
 
 
 def test_a_variant_is_made_once_for_equal_pods() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import structs, to_builtins
 
@@ -43,8 +44,8 @@ def with_requests(claim: ResourceClaim, variant: Variant) -> ResourceClaim:
     return structs.replace(claim, spec=ResourceClaimSpec(DeviceClaim(variant.requests)))
 
 
-def creation_body(pod: Pod, variant: Variant) -> dict[str, Any]:
-    """Return the special claim to create."""
+def creation_body(pod: Pod, special: ResourceClaim) -> dict[str, Any]:
+    """Return the special claim to create, with the requests of a node."""
     requests = [
         {
             "name": request.name,
@@ -54,7 +55,7 @@ def creation_body(pod: Pod, variant: Variant) -> dict[str, Any]:
                 "count": request.exactly.count,
             },
         }
-        for request in variant.requests
+        for request in special.spec.devices.requests
         if request.exactly is not None
     ]
     return {
@@ -64,19 +65,25 @@ def creation_body(pod: Pod, variant: Variant) -> dict[str, Any]:
             "generateName": f"{pod.name}-extended-resources-",
             "namespace": pod.namespace,
             "annotations": MARK,
-            "ownerReferences": [to_builtins(_owner(pod))],
+            "ownerReferences": to_builtins([_owner(pod)]),
         },
         "spec": {"devices": {"requests": requests}},
     }
 
 
-def status_body(claim_name: str, mappings: Iterable[RequestMapping]) -> dict[str, Any]:
+def status_path(pod: Pod) -> str:
+    """Return the path of a pod's status."""
+    return f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}/status"
+
+
+def status_body(pod: Pod, claim_name: str, mappings: Iterable[RequestMapping]) -> dict[str, Any]:
     """Return the patch that tells a pod, and its kubelet, which request has the devices of each container."""
     told = [
         {"containerName": each.container, "resourceName": each.resource, "requestName": each.request}
         for each in mappings
     ]
-    return {"status": {"extendedResourceClaimStatus": {"resourceClaimName": claim_name, "requestMappings": told}}}
+    status = {"resourceClaimName": claim_name, "requestMappings": told}
+    return {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
 
 
 class SpecialClaims:
@@ -100,10 +107,15 @@ class SpecialClaims:
         """Return the first special claim of a pod that is in the API, or None."""
         for namespace, name in sorted(self._keys.get(pod.uid, ())):
             claim = find(namespace, name)
-            owner = _owner_of(claim)
-            if owner is not None and (owner.uid, owner.name) == (pod.uid, pod.name):
+            if claim is not None and is_special_of(claim, pod):
                 return claim
         return None
+
+
+def is_special_of(claim: ResourceClaim, pod: Pod) -> bool:
+    """Return whether a claim was created for the extended resources of a pod."""
+    owner = _owner_of(claim)
+    return owner is not None and (owner.uid, owner.name) == (pod.uid, pod.name)
 
 
 def _owner_of(claim: ResourceClaim | None) -> OwnerReference | None:

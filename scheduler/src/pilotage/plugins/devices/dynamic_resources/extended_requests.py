@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pilotage.framework.api.nodes import Bools, Ids, Ints, NodeInfo, Nodes
+from pilotage.framework.api.nodes import Bools, Ids, Ints, Nodes
 from pilotage.kinds.devices import EXACT_COUNT, DeviceRequest, ExactRequest
+from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
 from pilotage.model.pod_spec import Container, PodSpec
 from pilotage.model.quantity import LARGEST, NANOS, parse
@@ -20,6 +21,9 @@ class Served(NamedTuple):
 
     resource: str
     device_class: str
+
+
+Needed = tuple[Served, ...]  # from devices, on nodes of one kind
 
 
 class RequestMapping(NamedTuple):
@@ -46,13 +50,13 @@ class ExtendedDemand(NamedTuple):
     served: tuple[Served, ...]  # by name
     others: tuple[str, ...]
 
-    def on_node(self, node: NodeInfo) -> tuple[Served, ...] | None:
+    def on_node(self, node: Node) -> Needed | None:
         """Return what devices must serve on a node, since it has none of it; None if the node cannot fit the rest."""
         if any(resource not in node.allocatable for resource in self.others):
             return None
         return tuple(each for each in self.served if not node.allocatable.get(each.resource, 0))
 
-    def on_nodes(self, nodes: Nodes) -> tuple[Ids, list[tuple[Served, ...] | None]]:
+    def on_nodes(self, nodes: Nodes) -> tuple[Ids, list[Needed | None]]:
         """Return the same for many nodes: an index for each, and the answers that it selects."""
         missing = [nodes.allocatable(each.resource) == 0 for each in self.served]
         kinds = _numbered(missing)
@@ -63,7 +67,7 @@ class ExtendedDemand(NamedTuple):
                 lacking[place] = resource not in nodes[place].allocatable
             kinds[lacking] = -1
         firsts, places = np.unique(kinds, return_index=True, return_inverse=True)[1:]
-        return places.reshape(-1).astype(np.int32), [self.on_node(nodes[first]) for first in firsts.tolist()]
+        return places.reshape(-1).astype(np.int32), [self.on_node(nodes[first].node) for first in firsts.tolist()]
 
 
 def extended_demand(pod: Pod, classes: DeviceClasses) -> ExtendedDemand | None:
@@ -87,7 +91,7 @@ def _extended_resources(shape: PodShape) -> tuple[str, ...]:
     return tuple(sorted(name for name, amount in shape.requests.items() if amount > 0 and can_be_served(name)))
 
 
-def variant_of(pod: Pod, served: tuple[Served, ...]) -> Variant:
+def variant_of(pod: Pod, served: Needed) -> Variant:
     """Return the requests for what devices serve on a node."""
     if not served:
         return NO_DEVICES
