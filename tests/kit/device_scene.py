@@ -28,6 +28,10 @@ Kind = TypeVar("Kind")
 _numbers = count(1)
 
 
+def _decoded(manifest: Manifest, kind: type[Kind]) -> Kind:
+    return msgspec.json.decode(msgspec.json.encode(manifest), type=kind)
+
+
 def attribute(value: Any) -> Manifest:
     """Return an attribute with the type of a Python value; a dictionary stands for itself."""
     if isinstance(value, dict):
@@ -38,9 +42,17 @@ def attribute(value: Any) -> Manifest:
 def device(name: str, capacity: Manifest | None = None, /, **fields: Any) -> Manifest:
     """Return a device; fields that the API does not know are attributes."""
     known = {
-        "taints", "consumesCounters", "nodeName", "nodeSelector", "allNodes", "bindsToNode", "bindingConditions",
-        "bindingFailureConditions", "allowMultipleAllocations", "attributes",
-    }  # fmt: skip
+        "taints",
+        "consumesCounters",
+        "nodeName",
+        "nodeSelector",
+        "allNodes",
+        "bindsToNode",
+        "bindingConditions",
+        "bindingFailureConditions",
+        "allowMultipleAllocations",
+        "attributes",
+    }
     made = {key: value for key, value in fields.items() if key in known}
     attributes = {key: attribute(value) for key, value in fields.items() if key not in known}
     attributes |= made.pop("attributes", {})
@@ -81,13 +93,13 @@ def piece(
         "sharedCounters": list(counters),
         **(where or {"nodeName": "n1"}),
     }
-    return msgspec.convert({"metadata": {"name": name}, "spec": spec}, ResourceSlice)
+    return _decoded({"metadata": {"name": name}, "spec": spec}, ResourceSlice)
 
 
 def device_class(name: str, *selectors: str, config: Iterable[Manifest] = ()) -> DeviceClass:
     """Return a class."""
     spec = {"selectors": [{"cel": {"expression": each}} for each in selectors], "config": list(config)}
-    return msgspec.convert({"metadata": {"name": name}, "spec": spec}, DeviceClass)
+    return _decoded({"metadata": {"name": name}, "spec": spec}, DeviceClass)
 
 
 def exactly(name: str, *selectors: str, of: str = "c", **fields: Any) -> Manifest:
@@ -118,7 +130,7 @@ def claim(
     """Return a claim."""
     devices = {"requests": requests, "constraints": list(constraints), "config": list(config)}
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}"}
-    return msgspec.convert({"metadata": metadata, "spec": {"devices": devices}}, ResourceClaim)
+    return _decoded({"metadata": metadata, "spec": {"devices": devices}}, ResourceClaim)
 
 
 def match(attribute_name: str, *requests: str) -> Manifest:
@@ -188,7 +200,8 @@ def _told(result: AllocatedDevice) -> str:
     pool = "" if (result.driver, result.pool) == ("a", "p") else f"{result.driver}/{result.pool}/"
     share = ""
     if result.share_id is not None:
-        share = "{%s}" % ", ".join(f"{name} {amount}" for name, amount in result.consumed_capacity.items())
+        amounts = ", ".join(f"{name} {amount}" for name, amount in result.consumed_capacity.items())
+        share = f"{{{amounts}}}"
     assert result.share_id is not None or not result.consumed_capacity
     return f"{result.request}={pool}{result.device}{share}{'!' if result.admin_access else ''}"
 

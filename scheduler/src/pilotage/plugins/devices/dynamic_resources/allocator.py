@@ -21,6 +21,7 @@ from pilotage.plugins.devices.dynamic_resources.outcomes import (
     Solution,
 )
 from pilotage.plugins.devices.dynamic_resources.plans import Plan
+from pilotage.plugins.devices.dynamic_resources.reasons import reasons_of
 from pilotage.plugins.devices.dynamic_resources.results import allocation_of
 from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
@@ -78,7 +79,8 @@ class Ask:
 
     def explain(self, node: Node) -> list[RequestReasons]:
         """Return for each request how many devices there are on a node, and why they cannot be used."""
-        raise NotImplementedError
+        view = self._allocator.inventory.view(node)
+        return reasons_of(self._answers.plan, self.claims, view.states(self._allocator.usage))
 
     def failure(self, node: Node) -> str:
         """Return the text of the error on a node; "" if there is none now."""
@@ -90,8 +92,7 @@ class Ask:
         view = allocator.inventory.view(node)
         if view.trouble:
             return Failure((view.trouble,))
-        pools = tuple([each.state(allocator.usage) for each in view.in_order()])
-        return self._answers.outcome(pools, allocator.budget())
+        return self._answers.outcome(view.states(allocator.usage), allocator.budget())
 
     def _text(self, failure: Failure, node: Node) -> str:
         return text_of(failure, node, self.claims, self._allocator.inventory.view(node).in_order())

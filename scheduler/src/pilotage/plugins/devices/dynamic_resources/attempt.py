@@ -59,7 +59,7 @@ class Attempt:
             return False
         consumed = choice.verdict(device.place).consumed
         assert consumed is not None
-        if consumed and not self._has_room(device, consumed):
+        if consumed and not self.has_room(device, consumed):
             if alternative.constraints:
                 self._held[claim].remove(alternative.constraints)
             return False
@@ -95,6 +95,19 @@ class Attempt:
         if draws and not self._is_charged(device, kind.shared):
             self._spend(device.pool, draws, -1)
 
+    def has_room(self, device: Device, consumed: Consumed) -> bool:
+        """Return whether a device can give what is consumed of it, besides what is held and taken."""
+        state = self.pools[device.pool]
+        before = state.shares.get(device.place)
+        others = self._consumed.get(device, ())
+        if before is None and not others:
+            return True  # an unused device is large enough, or it would not be chosen
+        for index, capacity in enumerate(state.shape.kinds[device.place].capacities):
+            total = consumed[index].nanos + (0 if before is None else before[index])
+            if total + sum(other[index].nanos for other in others) > capacity.value.nanos:
+                return False
+        return True
+
     def sight(self, device: Device) -> Hashable:
         """Return what is equal for devices that can replace each other now."""
         state, bit = self.pools[device.pool], 1 << device.place
@@ -128,18 +141,6 @@ class Attempt:
             spent = self._spent[pool] = [0] * len(self.pools[pool].available)
         for index, amount in draws:
             spent[index] += sign * amount
-
-    def _has_room(self, device: Device, consumed: Consumed) -> bool:
-        state = self.pools[device.pool]
-        before = state.shares.get(device.place)
-        others = self._consumed.get(device, ())
-        if before is None and not others:
-            return True  # an unused device is large enough, or it would not be chosen
-        for index, capacity in enumerate(state.shape.kinds[device.place].capacities):
-            total = consumed[index].nanos + (0 if before is None else before[index])
-            if total + sum(other[index].nanos for other in others) > capacity.value.nanos:
-                return False
-        return True
 
     def _unsatisfied(self, claim: int, alternative: Alternative, device: Device) -> Stopped:
         place = What.DEVICE, self.offsets[device.pool] + device.place

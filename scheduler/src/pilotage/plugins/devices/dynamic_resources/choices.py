@@ -64,6 +64,11 @@ class Choices:
             known = self._verdicts[kind] = self._judged(kind)
         return known
 
+    def passed(self, kind: DeviceKind) -> int:
+        """Return how many selectors a kind of device passes before the first that it does not."""
+        selections = (*self._class_selections, *self._selections)
+        return next((n for n, each in enumerate(selections) if each.answer(kind) is not True), len(selections))
+
     def _judged(self, kind: DeviceKind) -> Verdict:
         for prefix, selections in ((True, self._class_selections), (False, self._selections)):
             for number, selection in enumerate(selections):

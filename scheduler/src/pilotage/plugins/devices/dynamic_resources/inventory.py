@@ -8,10 +8,10 @@ from pilotage.model.node import Node
 from pilotage.plugins.devices.dynamic_resources.device_taints import concerns_slice, taints_differ
 from pilotage.plugins.devices.dynamic_resources.network import Likeness, Network, Views
 from pilotage.plugins.devices.dynamic_resources.pool_slices import PoolSlices
-from pilotage.plugins.devices.dynamic_resources.pools import PoolView
+from pilotage.plugins.devices.dynamic_resources.pools import PoolState, PoolView
 from pilotage.plugins.devices.dynamic_resources.slice_facts import SliceFacts
 from pilotage.plugins.devices.dynamic_resources.trail import Trail
-from pilotage.plugins.devices.dynamic_resources.usage import PoolKey
+from pilotage.plugins.devices.dynamic_resources.usage import PoolKey, Usage
 
 
 class NodeView(NamedTuple):
@@ -26,6 +26,10 @@ class NodeView(NamedTuple):
         if not self.shared:
             return list(self.own)
         return sorted((*self.own, *self.shared), key=lambda view: view.order)
+
+    def states(self, usage: Usage) -> tuple[PoolState, ...]:
+        """Return them with what is taken of them now."""
+        return tuple([each.state(usage) for each in self.in_order()])
 
 
 class Inventory:
