@@ -125,7 +125,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         self._join(world)
         for kind in self.reads:
             handle.on_change(kind, partial(world.noticed, handle.objects))
-        served = ExtendedDevices(self._classes, world.inventory, world.usage, handle.objects)
+        served = ExtendedDevices(self._classes, world, handle.objects)
         handle.delegation.begin(served)
         handle.at_end(partial(handle.delegation.end, served))
         if handle.api is OFFLINE_API:

@@ -10,11 +10,10 @@ from pilotage.kinds.devices import DeviceClass
 from pilotage.model.node import Node
 from pilotage.plugins.devices.dynamic_resources.device_classes import DeviceClasses
 from pilotage.plugins.devices.dynamic_resources.device_kinds import DeviceKind
-from pilotage.plugins.devices.dynamic_resources.inventory import Inventory
+from pilotage.plugins.devices.dynamic_resources.device_world import DeviceWorld
 from pilotage.plugins.devices.dynamic_resources.node_states import Changes
 from pilotage.plugins.devices.dynamic_resources.selection import Selection, selection_of
 from pilotage.plugins.devices.dynamic_resources.slice_facts import SliceFacts
-from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
 NONE = Devices()
 
@@ -22,12 +21,15 @@ NONE = Devices()
 class ExtendedDevices:
     """Implements `framework.api.delegation.Delegate`."""
 
-    def __init__(self, classes: DeviceClasses, inventory: Inventory, usage: Usage, objects: Objects) -> None:
+    def __init__(self, classes: DeviceClasses, world: DeviceWorld, objects: Objects) -> None:
         self._classes = classes
-        self._inventory = inventory
-        self._usage = usage
+        self._world = world
+        self._objects = objects
+        self._inventory = world.inventory
+        self._usage = world.usage
         self._find_class = partial(objects.get, DeviceClass)
-        self._changes = Changes(inventory, usage)
+        self._changes = Changes(world.inventory, world.usage)
+        self._caught_up_at = -1
         self._counts: dict[str, tuple[Node, dict[str, Devices]]] = {}  # by node
         self._counted_at = -1, -1
 
@@ -40,6 +42,9 @@ class ExtendedDevices:
     def devices_version(self) -> int:
         """Return a number that changes with devices and their use."""
         inventory = self._inventory
+        if self._caught_up_at != self._objects.changes:
+            self._caught_up_at = self._objects.changes
+            self._world.catch_up(self._objects)
         return inventory.network_version + inventory.changed.position + self._usage.changed.position
 
     def serves(self, resource: str) -> bool:
