@@ -341,3 +341,25 @@ class ResourceClaim(KubeObject, group=GROUP, version="v1", plural="resourceclaim
     metadata: ClaimMetadata
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
+
+
+class TemplateMetadata(Struct, frozen=True, gc=False, rename="camel"):
+    """What claims get from a template besides their spec."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class ResourceClaimTemplateSpec(Struct, frozen=True, rename="camel"):
+    """The claims of a template."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+
+
+class ResourceClaimTemplate(
+    KubeObject, group=GROUP, version="v1", plural="resourceclaimtemplates", in_kubernetes=True, wakes=False
+):
+    """A template for the claims of pods; a controller reads it, and simulations do."""
+
+    spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()

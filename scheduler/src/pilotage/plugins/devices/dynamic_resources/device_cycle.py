@@ -86,6 +86,13 @@ class DeviceCycle:
         """Return the special claim that is to be created for the reserved node."""
         return next((claim for claim, _ in self.chosen if is_unwritten(claim)), None)
 
+    @property
+    def searched(self) -> Sequence[ResourceClaim]:
+        """Return the claims of the pod that have no devices yet."""
+        if isinstance(self.ask, ExtendedSearch):
+            return self.ask.unallocated
+        return () if self.ask is None else self.ask.claims
+
     def searched_on(self, node: Node) -> Sequence[ResourceClaim]:
         """Return the claims that get devices on a node."""
         if isinstance(self.ask, ExtendedSearch):

@@ -1,7 +1,7 @@
 """DynamicResources: places pods where the devices of their claims are free, and allocates them."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,6 +16,7 @@ from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.handle import OFFLINE_API, Handle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import (
+    ConcludesInMemory,
     Filter,
     PodGroupPostFilter,
     PostFilter,
@@ -25,6 +26,7 @@ from pilotage.framework.api.plugin import (
     Reserve,
     Score,
 )
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -46,8 +48,11 @@ from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated
 from pilotage.plugins.devices.dynamic_resources.claim_changes import helps
 from pilotage.plugins.devices.dynamic_resources.claim_checks import unserved
 from pilotage.plugins.devices.dynamic_resources.claim_writer import ClaimWriter
+from pilotage.plugins.devices.dynamic_resources.concluding import conclude
 from pilotage.plugins.devices.dynamic_resources.device_classes import DeviceClasses
 from pilotage.plugins.devices.dynamic_resources.device_cycle import DeviceCycle, SettledClaim
+from pilotage.plugins.devices.dynamic_resources.device_remarks import remark_of
+from pilotage.plugins.devices.dynamic_resources.device_remedies import fewer_devices, missing_classes
 from pilotage.plugins.devices.dynamic_resources.device_world import DeviceWorld, world_of
 from pilotage.plugins.devices.dynamic_resources.extended_claims import is_special_of
 from pilotage.plugins.devices.dynamic_resources.extended_devices import ExtendedDevices
@@ -84,7 +89,9 @@ REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE, CANNOT_FIT, LEFTOVER)
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
 
-class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind, PodGroupPostFilter):
+class DynamicResources(
+    PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind, PodGroupPostFilter, ConcludesInMemory
+):
     """Place a pod where the devices that its claims request are free, and allocate them."""
 
     # None is the same as absent; kube-scheduler has pointers here.
@@ -279,6 +286,19 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
             self._claims.lose(claim_id(leftover))
             self.handle.announce(leftover, without_devices(leftover))
 
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return for each request how many devices there are on the node, and why they cannot be used."""
+        state = _state(cycle)
+        return "" if state is None else remark_of(state, node)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer fewer devices, tolerations, or the classes that are missing."""
+        state = _state(cycle)
+        if state is not None:
+            yield from fewer_devices(state, pod, nodes, self._world.inventory)
+        elif not isinstance(claims := self._claims_of(pod), Rejection):
+            yield from missing_classes(claims, self.handle.objects)
+
     # ------------------------------------------------------------------------------------------ scores
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
@@ -371,6 +391,11 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
             self._claims.finish(claim_id(claim))
             self._writer.finish(claim, pod)
         return None
+
+    def concluded(self, cycle: Cycle, pod: Pod) -> Sequence[ResourceClaim]:
+        """Return the pod's claims with their devices, which are the claims' own from now on."""
+        state = _state(cycle)
+        return [] if state is None else conclude(state, pod, self._claims)
 
     # ------------------------------------------------------------------------------------------ hints
 

@@ -97,6 +97,15 @@ class ExtendedSearch:
         needed = self._demand.on_node(node)
         return None if needed is None else self._ask(needed)
 
+    @property
+    def unallocated(self) -> Sequence[ResourceClaim]:
+        """Return the searched claims without the special one."""
+        return self._unallocated
+
+    def lacking(self, node: Node) -> list[str]:
+        """Return the resources that neither a class nor the node serves."""
+        return [resource for resource in self._demand.others if resource not in node.allocatable]
+
     def mappings(self, node: Node) -> tuple[RequestMapping, ...]:
         """Return which request has the devices for each container on a node."""
         return variant_of(self._pod, self._demand.on_node(node) or ()).mappings
