@@ -342,6 +342,10 @@ class ResourceClaim(KubeObject, group=GROUP, version="v1", plural="resourceclaim
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
 
+    def holds_something(self) -> bool:
+        """Return whether the claim has devices, which are not free because nobody can read the claim."""
+        return self.status.allocation is not None
+
 
 class TemplateMetadata(Struct, frozen=True, gc=False, rename="camel"):
     """What claims get from a template besides their spec."""
