@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from pilotage.framework.api.lower_requests import ask_for_less
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.remedies import Change, Difference, Remedy
+from pilotage.framework.api.remedies import Change, Difference, Remedy, Value
 from pilotage.kinds.devices import (
     DeviceClass,
-    DeviceRequest,
+    DeviceSubrequest,
     DeviceTaint,
     DeviceToleration,
     ExactRequest,
@@ -32,49 +33,76 @@ MOST_CLAIMS = 8
 MOST_TAINTS = 3  # to tolerate
 
 
+class Way(NamedTuple):
+    """A request of a claim, or one of its alternatives."""
+
+    claim: ResourceClaim
+    place: int
+    alternative: int | None
+    name: str  # gpu, or gpu/small
+    asked: ExactRequest
+
+    @property
+    def path(self) -> str:
+        """Return where the claim has it."""
+        part = "exactly" if self.alternative is None else f"firstAvailable[{self.alternative}]"
+        return f"spec.devices.requests[{self.place}].{part}"
+
+    def asking(self, **changes: Any) -> ResourceClaim:
+        """Return the claim with other values here."""
+        requests = list(self.claim.spec.devices.requests)
+        request = requests[self.place]
+        changed = structs.replace(self.asked, **changes)
+        if isinstance(changed, DeviceSubrequest):
+            ways = (changed if i == self.alternative else each for i, each in enumerate(request.first_available))
+            requests[self.place] = structs.replace(request, first_available=tuple(ways))
+        else:
+            requests[self.place] = structs.replace(request, exactly=changed)
+        devices = structs.replace(self.claim.spec.devices, requests=tuple(requests))
+        return structs.replace(self.claim, spec=structs.replace(self.claim.spec, devices=devices))
+
+
 def missing_classes(claims: Sequence[ResourceClaim], objects: Objects) -> Iterator[Remedy]:
     """Yield what helps where a claim names a class that does not exist."""
     known = {each.metadata.name for each in objects.all(DeviceClass)}
-    for claim in claims[:MOST_CLAIMS]:
-        for place, request, exactly in _exact(claim):
-            name = exactly.device_class_name
-            if claim.status.allocation is not None or name in known:
-                continue
-            for similar in get_close_matches(name, sorted(known), n=1):
-                yield _changed(
-                    "useDeviceClass",
-                    "name the device class {to} instead of {from} in request {request} of {claim}",
-                    (claim, place, request),
-                    structs.replace(exactly, device_class_name=similar),
-                    Change(f"spec.devices.requests[{place}].exactly.deviceClassName", name, similar),
-                )
-            yield Remedy(
-                code="createDeviceClass",
-                actor="admin",
-                words="create the device class {class}",
-                values={"class": name},
-                untried="it decides itself which devices it selects",
+    for way in _ways(each for each in claims[:MOST_CLAIMS] if each.status.allocation is None):
+        name = way.asked.device_class_name
+        if name in known:
+            continue
+        for similar in get_close_matches(name, sorted(known), n=1):
+            yield _changed(
+                "useDeviceClass",
+                "name the device class {to} instead of {from} in request {request} of {claim}",
+                way,
+                way.asking(device_class_name=similar),
+                Change(f"{way.path}.deviceClassName", name, similar),
             )
+        yield Remedy(
+            code="createDeviceClass",
+            actor="admin",
+            words="create the device class {class}",
+            values={"class": name},
+            untried="it decides itself which devices it selects",
+        )
 
 
 def fewer_devices(state: DeviceCycle, pod: Pod, nodes: Nodes, inventory: Inventory) -> Iterator[Remedy]:
     """Yield what helps where there are devices, but not enough that the pod can use."""
     infos = [nodes[place] for place in range(min(len(nodes), MOST_NODES))]
     found = [(info, reasons) for info in infos for reasons in reasons_on(state, info)]
-    for claim in state.searched[:MOST_CLAIMS]:
-        for place, request, exactly in _exact(claim):
-            about = [each for _, each in found if (each.claim, each.request) == (key_of(claim), request.name)]
-            most = max(map(usable, about), default=0)
-            if 0 < most < exactly.count:
-                yield _changed(
-                    "askForFewerDevices",
-                    "ask for {to} instead of {from} devices in request {request} of {claim}",
-                    (claim, place, request),
-                    structs.replace(exactly, count=most),
-                    Change(f"spec.devices.requests[{place}].exactly.count", exactly.count, most),
-                )
-            if any(each.tainted for each in about):
-                yield from _tolerating(claim, place, request, exactly, _taints(infos, inventory))
+    for way in _ways(state.searched[:MOST_CLAIMS]):
+        about = [each for _, each in found if (each.claim, each.request) == (key_of(way.claim), way.name)]
+        most, count = max(map(usable, about), default=0), way.asked.count
+        if 0 < most < count:
+            yield _changed(
+                "askForFewerDevices",
+                "ask for {to} instead of {from} devices in request {request} of {claim}",
+                way,
+                way.asking(count=most),
+                Change(f"{way.path}.count", count, most),
+            )
+        if any(each.tainted for each in about):
+            yield from _tolerating(way, _taints(infos, inventory))
     if isinstance(state.ask, ExtendedSearch):
         yield from _smaller(state.ask, pod, found)
 
@@ -90,18 +118,16 @@ def _smaller(search: ExtendedSearch, pod: Pod, found: Iterable[tuple[NodeInfo, R
             yield remedy
 
 
-def _tolerating(
-    claim: ResourceClaim, place: int, request: DeviceRequest, exactly: ExactRequest, taints: Iterable[DeviceTaint]
-) -> Iterator[Remedy]:
+def _tolerating(way: Way, taints: Iterable[DeviceTaint]) -> Iterator[Remedy]:
     for taint in taints:
         toleration = DeviceToleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
         told = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         yield _changed(
             "tolerateDeviceTaint",
             "tolerate the device taint {to} in request {request} of {claim}",
-            (claim, place, request),
-            structs.replace(exactly, tolerations=(*exactly.tolerations, toleration)),
-            Change(f"spec.devices.requests[{place}].exactly.tolerations", None, told),
+            way,
+            way.asking(tolerations=(*way.asked.tolerations, toleration)),
+            Change(f"{way.path}.tolerations", None, told),
         )
 
 
@@ -116,22 +142,18 @@ def _taints(infos: Iterable[NodeInfo], inventory: Inventory) -> list[DeviceTaint
     return [taint for taint, _ in found.most_common(MOST_TAINTS)]
 
 
-def _exact(claim: ResourceClaim) -> Iterator[tuple[int, DeviceRequest, ExactRequest]]:
-    for place, request in enumerate(claim.spec.devices.requests):
-        if request.exactly is not None:
-            yield place, request, request.exactly
+def _ways(claims: Iterable[ResourceClaim]) -> Iterator[Way]:
+    for claim in claims:
+        for place, request in enumerate(claim.spec.devices.requests):
+            if request.exactly is not None:
+                yield Way(claim, place, None, request.name, request.exactly)
+            for number, each in enumerate(request.first_available):
+                yield Way(claim, place, number, f"{request.name}/{each.name}", each)
 
 
-def _changed(
-    code: str, words: str, where: tuple[ResourceClaim, int, DeviceRequest], exactly: ExactRequest, change: Change
-) -> Remedy:
+def _changed(code: str, words: str, way: Way, changed: ResourceClaim, change: Change) -> Remedy:
     """Return the remedy of another request; a claim cannot be changed, so its owner creates it again."""
-    claim, place, request = where
-    requests = list(claim.spec.devices.requests)
-    requests[place] = structs.replace(request, exactly=exactly)
-    devices = structs.replace(claim.spec.devices, requests=tuple(requests))
-    changed = structs.replace(claim, spec=structs.replace(claim.spec, devices=devices))
-    values = {"claim": key_of(claim), "request": request.name, "to": change.to or 0}
+    values: dict[str, Value] = {"claim": key_of(way.claim), "request": way.name, "to": change.to or 0}
     if change.from_ is not None:
         values["from"] = change.from_
     return Remedy(
