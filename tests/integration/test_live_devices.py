@@ -3,6 +3,7 @@
 import json
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def test_a_claim_is_protected_and_allocated_however_it_was_written(
     play.publish(fake_nodes(*play.nodes(1)), 1)
     spec = play.spec(config=[{"opaque": {"driver": play.driver, "parameters": "HERE"}}])
     claim = {"apiVersion": VERSION, "kind": "ResourceClaim", "metadata": {"name": "odd"}, "spec": spec}
-    play.admin.ask("POST", play.claims, json.dumps(claim).replace('"HERE"', parameters).encode())
+    (tmp_path / "claim.json").write_text(json.dumps(claim).replace('"HERE"', parameters))  # as it is, to the byte
+    control_plane.kubectl("create", "--raw", play.claims, "-f", str(tmp_path / "claim.json"))
     with control_plane.pilotage(play.configuration(tmp_path)):
         play.create([play.pod("web", claim="odd")])
         play.until_bound(1)
@@ -110,7 +112,7 @@ def test_a_claim_that_is_made_anew_before_the_write_is_another_claim(
             play.create_claim(name)
             play.create([play.pod(f"pod-{number}", claim=name)])
             play.admin.delete(f"{play.claims}/{name}")
-            play.until(lambda name=name: _makes_anew(play, name))
+            play.until(partial(_makes_anew, play, name))
         play.until_bound(12)
     assert play.violations() == []
 
