@@ -149,7 +149,7 @@ def _extended(size: int, _random: Random) -> list[Manifest]:
 
 
 SHAPES = [
-    Shape("device claim: requests", 15_000, _requests, _classes),
+    Shape("device claim: requests", MOST_REQUESTS, _requests, _classes),
     Shape("devices: attributes", 16, _attributes, _classes, is_short=True),
     Shape("devices: a pool that is never complete", 2_000, _never_complete, _classes),
     Shape("devices: nearly alike, in one pool", 45, _alike, _classes, is_short=True),
