@@ -17,6 +17,7 @@ TRAITS = (
     "generations",
     "incomplete",
     "invalid",
+    "broken",  # what no API server takes
     "counters",
     "shared",
     "policies",
@@ -82,8 +83,9 @@ class Devices:
         cut = draw.number(0, len(devices)) if draw.chance(0.3) else len(devices)
         parts = [part for part in (devices[cut:], devices[:cut]) if part]
         if self.may("invalid", 0.25):
-            parts[-1] = [*parts[-1], dict(draw.pick(devices))]
-        count = len(parts) + bool(counters)
+            parts.append([dict(draw.pick(devices))])
+        sets = [[one] for one in counters] if self.may("invalid", 0.3) else [counters] * bool(counters)
+        count = len(parts) + len(sets)
         generation = draw.number(1, 2)
         stated = count + 1 if self.may("incomplete", 0.3) else count
         stem = f"{draw.pick('mnk')}-{driver[:3]}-{pool.replace('/', '-')}"
@@ -92,8 +94,8 @@ class Devices:
             resource_slice(f"{stem}-{number}", driver, pool, part, **fields, **place)
             for number, part in enumerate(parts)
         ]
-        if counters:
-            made.append(resource_slice(f"{stem}-c", driver, pool, [], **fields, **place, sharedCounters=counters))
+        for number, part in enumerate(sets):
+            made.append(resource_slice(f"{stem}-c{number}", driver, pool, [], **fields, **place, sharedCounters=part))
         if self.may("generations", 0.5):
             older = [self.device(f"d{number}", driver, []) for number in range(draw.number(1, 3))]
             if "perDeviceNodeSelection" in place:
@@ -157,7 +159,7 @@ class Devices:
             made["driverVersion"] = {"version": draw.pick(("1.2.3", "1.3.0"))}
         if draw.chance(0.4):
             made["example.org/root"] = {"string": draw.pick("xy")}
-        if self.may("invalid", 0.05):
+        if self.may("broken", 0.1):
             made["nothing"] = {}
         return made
 
@@ -197,7 +199,7 @@ class Devices:
         ]
         if self.draw.chance(0.4):
             made[0]["counters"]["more"] = {"value": "3"}
-        return [*made, dict(made[0])] if self.may("invalid", 0.15) else made
+        return [*made, dict(made[0])] if self.may("broken", 0.15) else made
 
     def consumption(self, counters: list[Manifest]) -> list[Manifest]:
         """What a device takes of them."""
