@@ -94,7 +94,9 @@ class Client:
 
     def _object(self, method: str, path: str, body: Manifest | None, what: str, kind: str = "") -> Manifest:
         try:
-            answer = self._admin.ask(method, path, body, MERGE_PATCH if method == "PATCH" else JSON)
+            # Compact: a server keeps the spaces of opaque parameters, and then takes any change for one of these.
+            sent = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+            answer = self._admin.ask(method, path, sent, MERGE_PATCH if method == "PATCH" else JSON)
             return self._named(json.loads(answer), kind or (body or {})["kind"])
         except Refused as refused:
             shown = "" if body is None else f"\n{json.dumps(body)}"
