@@ -9,10 +9,6 @@ from typing import Any
 import click
 import msgspec
 import yaml
-from pilotage.plugins.devices.dynamic_resources.allocator import Allocator
-from pilotage.plugins.devices.dynamic_resources.inventory import Inventory
-from pilotage.plugins.devices.dynamic_resources.outcomes import AllocationFailed, NoSolution
-from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
 from localcluster.errors import Problem
 from localcluster.interrupts import interruptible
@@ -24,6 +20,10 @@ from pilotage.kinds.decoding import decode
 from pilotage.kinds.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from pilotage.kinds.every import kind_of
 from pilotage.model.node import Node
+from pilotage.plugins.devices.dynamic_resources.allocator import Allocator
+from pilotage.plugins.devices.dynamic_resources.inventory import Inventory
+from pilotage.plugins.devices.dynamic_resources.outcomes import AllocationFailed, NoSolution
+from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
 AT_ONCE = 1000
 NOTHING = "cannot allocate all claims"  # the plugin says so where its allocator says nothing
