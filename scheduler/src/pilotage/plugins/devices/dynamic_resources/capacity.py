@@ -29,7 +29,7 @@ def _rounded(capacity: Capacity, asked: Quantity | None) -> Quantity:
         raise ImpossibleRequest(f'capacity "{capacity.name}": capacity value is negative')
     if policy is None:
         return asked
-    if policy.has_range and policy.min is not None:
+    if policy.min is not None:
         return _on_a_step(capacity.name, asked, policy.min, policy.step)
     larger = [value for value in policy.values if value.nanos >= asked.nanos]
     return min(larger, key=lambda value: value.nanos) if larger else asked

@@ -5,7 +5,8 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct, msgpack, structs
 
-from pilotage.kinds.devices import Amount, Device, DeviceTaint, RequestPolicy
+from pilotage.kinds.devices import Amount, CapacityRange, Device, DeviceTaint, RequestPolicy
+from pilotage.model.cel import CelDevice
 from pilotage.model.quantity import InvalidQuantity, Quantity, parse
 
 NOT_COMPARED: Final = {"name": "", "node_name": None, "node_selector": None, "all_nodes": None}
@@ -19,7 +20,6 @@ class Policy(Struct, frozen=True):
     min: Quantity | None
     max: Quantity | None
     step: Quantity | None
-    has_range: bool
 
 
 class Capacity(Struct, frozen=True):
@@ -60,7 +60,7 @@ class DeviceKind:
         self.base = base or self  # the same kind without the taints of rules, for whatever does not read taints
         self.shared = bool(device.allow_multiple_allocations)
         self.taints = device.taints
-        self.cel: object = None  # as expressions see it, made on demand
+        self.cel: CelDevice | None = None  # as expressions see it, made on demand
         self.flaw = ""  # an amount that cannot be read
         self.capacities: tuple[Capacity, ...] = ()
         self.draws: tuple[Draw, ...] = ()
@@ -98,14 +98,13 @@ class DeviceKind:
 def _policy(given: RequestPolicy | None) -> Policy | None:
     if given is None:
         return None
-    span = given.valid_range
+    span = given.valid_range or CapacityRange()
     return Policy(
         _optional(given.default),
         tuple(map(parse, given.valid_values)),
-        _optional(span and span.min),
-        _optional(span and span.max),
-        _optional(span and span.step),
-        span is not None,
+        _optional(span.min),
+        _optional(span.max),
+        _optional(span.step),
     )
 
 

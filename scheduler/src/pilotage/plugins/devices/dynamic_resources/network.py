@@ -60,7 +60,7 @@ class Network:
             rows: NDArray[np.uint8] = np.packbits(
                 np.stack([match_node_selector(matcher, nodes) for matcher in self._matchers]), axis=0, bitorder="little"
             )
-            bits = (int.from_bytes(column.tobytes(), "little") for column in rows.T)
+            bits: Iterator[int] = (int.from_bytes(column.tobytes(), "little") for column in rows.T)
         else:
             bits = iter([0] * len(nodes))
         named = self._by_name

@@ -183,7 +183,7 @@ class StateColumn:
         """Return the numbers for these nodes, after all changes."""
         self._doubt_changes(nodes)
         if self._is_any_doubtful:
-            self._look_at(nodes, np.flatnonzero(nodes.at(self._doubtful)))
+            self._look_at(nodes, np.flatnonzero(nodes.at(self._doubtful)).astype(np.int32))
             self._is_any_doubtful = bool(self._doubtful.any())
         return nodes.at(self._numbers)
 
@@ -201,7 +201,7 @@ class StateColumn:
             found = (nodes.find(name) for name in names)
             self._doubt(np.array([node.slot for node in found if node and node.slot < self.size], np.intp))
 
-    def _look_at(self, nodes: Nodes, places: NDArray[np.intp]) -> None:
+    def _look_at(self, nodes: Nodes, places: Ids) -> None:
         network = self._inventory.network
         likenesses: Iterator[Likeness | None] = repeat(None)
         if len(places) > 1 and not network.empty and not network.trouble:

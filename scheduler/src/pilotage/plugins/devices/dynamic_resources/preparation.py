@@ -15,7 +15,7 @@ MOST_DEVICES = 32  # of one claim
 class Needs(NamedTuple):
     """What an alternative needs: a number of devices, or all in a list."""
 
-    count: int
+    number: int
     devices: tuple[Device, ...] | None = None
 
 
@@ -27,8 +27,8 @@ def prepare(plan: Plan, pools: tuple[PoolState, ...]) -> list[Needs]:
         for request in claim.requests:
             least = _least(plan, index, request, pools, needs)
             if total + least > MOST_DEVICES:
-                text = f"adding {least} devices exceeds the claim limit of {MOST_DEVICES}, with {total} already accounted for"
-                raise Stopped(Failure((*named(index, request.name), text)))
+                limit = f"exceeds the claim limit of {MOST_DEVICES}, with {total} already accounted for"
+                raise Stopped(Failure((*named(index, request.name), f"adding {least} devices {limit}")))
             total += least
         if claim.refusal is not None:
             raise Stopped(claim.refusal)
@@ -44,7 +44,7 @@ def _least(plan: Plan, claim: int, request: Request, pools: tuple[PoolState, ...
         if each.refusal is not None:
             raise Stopped(each.refusal)
         needs.append(_all(plan, claim, each, pools) if each.takes_all else Needs(each.count))
-    return min(need.count for need in needs[start:])
+    return min(need.number for need in needs[start:])
 
 
 def _all(plan: Plan, claim: int, alternative: Alternative, pools: tuple[PoolState, ...]) -> Needs:

@@ -12,7 +12,6 @@ from pilotage.kinds.devices import (
     AllocatedDevice,
     AllocatedDevices,
     Allocation,
-    DeviceClass,
     DeviceToleration,
     ResourceClaim,
 )
@@ -86,13 +85,16 @@ def _configuration(
         users.setdefault(each.device_class, []).append(each.name)
     found = []
     for class_name, requests in users.items():
-        device_class: DeviceClass | None = classes(class_name)
-        for config in device_class.spec.config if device_class is not None else ():
-            found.append(AllocatedConfiguration(FROM_CLASS, _unless_all(requests, plan, names), config.opaque))
+        device_class = classes(class_name)
+        configs = () if device_class is None else device_class.spec.config
+        concerned = _unless_all(requests, plan, names)
+        found += [AllocatedConfiguration(FROM_CLASS, concerned, config.opaque) for config in configs]
     known = {request.name for request in plan.requests} | set(names)
-    for config in claim.spec.devices.config:
-        if not config.requests or known.intersection(config.requests):
-            found.append(AllocatedConfiguration(FROM_CLAIM, _unless_all(config.requests, plan, names), config.opaque))
+    found += [
+        AllocatedConfiguration(FROM_CLAIM, _unless_all(config.requests, plan, names), config.opaque)
+        for config in claim.spec.devices.config
+        if not config.requests or known.intersection(config.requests)
+    ]
     return tuple(found)
 
 

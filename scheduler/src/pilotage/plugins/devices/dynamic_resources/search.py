@@ -144,7 +144,7 @@ class Search:
     def _are_too_few(self, point: Point, alternative: Alternative, after: Device) -> bool:
         """Return whether fewer devices than needed are behind another one; an error among them is to be met."""
         assert self._needs is not None
-        wanted = self._needs[alternative.number].count - point.taken
+        wanted = self._needs[alternative.number].number - point.taken
         choices, found = self._plan.choices[alternative.number], 0
         for pool in self._attempt.usable:
             if pool >= after.pool:

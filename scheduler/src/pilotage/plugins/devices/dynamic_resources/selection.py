@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from pilotage.model.cel import CelDevice, CompileError, EvaluationError, Selector, compile_selector, hinted
 from pilotage.plugins.devices.dynamic_resources.device_kinds import DeviceKind
+from pilotage.plugins.devices.dynamic_resources.expression_devices import seen_by_expressions
 from pilotage.plugins.devices.dynamic_resources.outcomes import Part, What
 
 MOST_SELECTORS = 1024  # distinct texts whose answers are kept
@@ -60,15 +61,6 @@ def _evaluated(selector: Selector, device: CelDevice) -> Answer:
         return selector.matches(device)
     except EvaluationError as wrong:
         return hinted(str(wrong))
-
-
-def seen_by_expressions(kind: DeviceKind) -> CelDevice:
-    """Return a kind of device as expressions see it."""
-    if kind.cel is None:
-        device = kind.device
-        kind.cel = CelDevice(kind.driver, kind.shared, device.attributes, device.capacity)
-    assert isinstance(kind.cel, CelDevice)
-    return kind.cel
 
 
 @lru_cache(MOST_SELECTORS)
