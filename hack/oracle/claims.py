@@ -1,6 +1,7 @@
 """What a scheduler wrote to the claims of a pod, without what differs from time to time."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from oracle.devices import RESOURCE
 from oracle.scenario import Manifest
@@ -20,10 +21,12 @@ def written(pod: Manifest, claims: Iterable[Manifest]) -> dict[str, Manifest]:
     return found
 
 
-def devices_of(state: Manifest) -> list[str]:
-    """Which devices a claim has, for a person."""
-    results = state.get("allocation", {}).get("devices", {}).get("results", ())
-    return [f"{one['request']}={one['driver']}/{one['pool']}/{one['device']}" for one in results]
+def plain(value: Any) -> Any:
+    """The same without what is empty, and without the names that chance gives to shares."""
+    if isinstance(value, dict):
+        made = {key: "some" if key == "shareID" else plain(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in made.items() if inner not in (None, "", [], {})}
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _names(pod: Manifest) -> list[str]:
@@ -35,14 +38,10 @@ def _names(pod: Manifest) -> list[str]:
 def _state(claim: Manifest) -> Manifest:
     status = claim.get("status", {})
     allocation = {key: value for key, value in status.get("allocation", {}).items() if key != "allocationTimestamp"}
-    if results := allocation.get("devices", {}).get("results"):
-        plain = [one | ({"shareID": "some"} if "shareID" in one else {}) for one in results]
-        allocation["devices"] = allocation["devices"] | {"results": plain}
     return {
-        "allocation": allocation,
-        "is timed": "allocationTimestamp" in status.get("allocation", {}),
-        "reservedFor": sorted((one["resource"], one["name"], one["uid"]) for one in status.get("reservedFor", ())),
-        "finalizers": claim["metadata"].get("finalizers", []),
+        "allocation": plain(allocation),
+        "reservedFor": sorted([one["resource"], one["name"], one["uid"]] for one in status.get("reservedFor", ())),
+        "finalizers": list(claim["metadata"].get("finalizers", ())),
     }
 
 

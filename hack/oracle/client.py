@@ -98,7 +98,7 @@ class Client:
             if method == "PATCH" or body is None:
                 answer = self._admin.ask(method, path, body, MERGE_PATCH if body else JSON)
             else:
-                # Of JSON a server keeps the spaces in opaque parameters, and then takes any patch for a change of these.
+                # Of JSON a server keeps the spaces in opaque parameters, and then every patch seems to change these.
                 answer = self._admin.ask(method, path, json.dumps(body).encode(), YAML)
             return self._named(json.loads(answer), kind or (body or {})["kind"])
         except Refused as refused:

@@ -67,6 +67,8 @@ def _preemption(real: Decision, ours: Decision) -> list[str]:
 
 
 def _claims(real: Decision, ours: Decision) -> list[str]:
+    if real.node != ours.node:
+        return []
     found = []
     for name in sorted({*real.claims, *ours.claims}):
         theirs, our = real.claims.get(name, {}), ours.claims.get(name, {})

@@ -193,7 +193,7 @@ class Devices:
 
     def counters(self) -> list[Manifest]:
         """The counter sets of a pool."""
-        made = [
+        made: list[Manifest] = [
             {"name": name, "counters": {"amount": {"value": self.draw.pick(("4", "8", "10"))}}}
             for name in self.draw.some(COUNTER_SETS, 1)
         ]

@@ -100,16 +100,20 @@ def _holders(draw: Draw, slices: list[Manifest]) -> list[Manifest]:
         place = (spec["driver"], spec["pool"]["name"], device["name"])
         shares = draw.number(1, 2) if device.get("allowMultipleAllocations") and draw.chance(0.85) else 0
         if not shares:
-            admin = {"adminAccess": True} if draw.chance(0.15) else {}
+            admin: Manifest = {"adminAccess": True} if draw.chance(0.15) else {}
             made.append(_holder(f"h{number}", [result(*place, **admin)]))
-        for share in range(shares):
-            taken = {
-                key: {"memory": draw.pick(("1Gi", "4Gi", *SIZES))}.get(key, "1") for key in device.get("capacity", ())
-            }
-            fields = {"shareID": SHARE.format(number=10 * number + share)}
-            fields |= {"consumedCapacity": taken} if taken else {}
-            made.append(_holder(f"h{number}-{share}", [result(*place, **fields)]))
+        made += [
+            _holder(f"h{number}-{share}", [result(*place, **_part(draw, device, 10 * number + share))])
+            for share in range(shares)
+        ]
     return made
+
+
+def _part(draw: Draw, device: Manifest, number: int) -> Manifest:
+    """What the holder of a share has."""
+    amounts = ("1Gi", "4Gi", *SIZES)
+    taken = {name: draw.pick(amounts) if name == "memory" else "1" for name in device.get("capacity", ())}
+    return {"shareID": SHARE.format(number=number)} | ({"consumedCapacity": taken} if taken else {})
 
 
 def _holder(name: str, results: list[Manifest]) -> Manifest:

@@ -13,6 +13,7 @@ import yaml
 from localcluster.errors import Problem
 from localcluster.interrupts import interruptible
 from localcluster.progress import Step as Progress
+from oracle.claims import plain
 from oracle.generate_device_questions import Question, question
 from oracle.kubernetes_devices import answers
 from oracle.scenario import Manifest
@@ -27,6 +28,8 @@ from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
 AT_ONCE = 1000
 NOTHING = "cannot allocate all claims"  # the plugin says so where its allocator says nothing
+TIMED_OUT = "timed out trying to allocate devices"
+ASKED_AGAIN = 500
 SAME, DIFFERENT, UNABLE = 0, 1, 2
 
 
@@ -83,6 +86,14 @@ def ours(asked: Question) -> list[Manifest]:
 
 
 def _answer(ask: Any, node: Node) -> Manifest:
+    for _ in range(ASKED_AGAIN):  # ours looks for a while only, and goes on where it was
+        answer = _one_answer(ask, node)
+        if not answer.get("error", "").endswith(TIMED_OUT):
+            break
+    return answer
+
+
+def _one_answer(ask: Any, node: Node) -> Manifest:
     try:
         found = ask.on_node(node)
         if isinstance(found, NoSolution):
@@ -98,19 +109,11 @@ def _difference(asked: Question, real: list[Manifest]) -> str:
     except Exception:
         return f"ours crashes: {traceback.format_exc()}"
     for node, theirs, our in zip(asked.nodes, real, said, strict=True):
-        expected, got = _plain(theirs or {"nodeSays": NOTHING}), _plain(our)
+        expected, got = plain(theirs or {"nodeSays": NOTHING}), plain(our)
         if expected != got:
             name = node["metadata"]["name"]
             return f"on {name} the real one says\n  {json.dumps(expected)}\nand ours\n  {json.dumps(got)}"
     return ""
-
-
-def _plain(value: Any) -> Any:
-    """The same without what is empty, and without the names that chance gives to shares."""
-    if isinstance(value, dict):
-        made = {key: "some" if key == "shareID" else _plain(inner) for key, inner in value.items()}
-        return {key: inner for key, inner in made.items() if inner not in (None, "", [], {}) or key == "results"}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _decoded(manifest: Manifest, kind: type[Any]) -> Any:
