@@ -96,8 +96,10 @@ class Choices:
 
     def _impossible(self, text: str) -> Verdict:
         def failure(place: int) -> tuple[Part, ...]:
+            # kube-scheduler leaves out driver and pool where it collects all devices.
+            what = What.DEVICE_ALONE if self.alternative.takes_all else What.DEVICE
             start = named(self._claim, self.alternative.label)
-            return *start, "checking capacity for device ", (What.DEVICE, place), f": {text}"
+            return *start, "checking capacity for device ", (what, place), f": {text}"
 
         return Verdict(True, failure=failure, failure_key=failure(0))
 
