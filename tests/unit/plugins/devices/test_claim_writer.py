@@ -122,7 +122,7 @@ async def test_a_claim_gets_its_finalizer_then_devices_and_consumer() -> None:
     assert written.status.allocation is not None
     assert written.status.allocation.allocation_timestamp == NOW
     assert stage.known() == written
-    assert [new.status.allocation is not None for _, new in stage.announced] == [False, True]
+    assert [new.status.allocation is not None for _, new in stage.announced] == [True]
     assert len(stage.lanes) == 0
 
 

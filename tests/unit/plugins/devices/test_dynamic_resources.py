@@ -495,6 +495,32 @@ def test_which_claims_help(old: ResourceClaim | None, new: ResourceClaim | None,
     assert plugin.claim_changed(claiming(BY_NAME), CLAIM_CHANGED, old, new) is helps
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "keys"),
+    [
+        pytest.param(None, FREE, {"ns/web"}, id="its claim is new"),
+        pytest.param(FREE, HELD, {"ns/web"}, id="it got its devices"),
+        pytest.param(HELD, FREE, None, id="it lost its devices"),
+        pytest.param(HELD, None, None, id="it is gone, and its devices are free"),
+        pytest.param(FREE, None, set(), id="it is gone"),
+        pytest.param(FREE, claim("my-gpu", owner="x"), set(), id="nothing that matters"),
+        pytest.param(None, claim("other"), set(), id="nobody names it"),
+        pytest.param(None, claim("web-gpu", owner="web-uid"), {"ns/web"}, id="its owner"),
+    ],
+)
+def test_whom_a_change_of_a_claim_can_help(
+    old: ResourceClaim | None, new: ResourceClaim | None, keys: set[str] | None
+) -> None:
+    there = cluster(claim("my-gpu", ONE))
+    plugin, handle, pods = DynamicResources(), handle_of(there), {"ns/web": claiming(BY_NAME)}
+    handle.find_pod = pods.get
+    plugin.start(handle)
+    plugin.pre_enqueue(claiming(BY_NAME))
+    plugin.pre_enqueue(claiming(BY_NAME, name="gone"))
+    found = plugin.pods_of(old, new)
+    assert (None if found is None else set(found)) == keys
+
+
 def test_nothing_helps_a_pod_whose_claims_cannot_be_used() -> None:
     plugin, pod = started(cluster(claim("my-gpu", going=True))), claiming(BY_NAME)
     assert not plugin.claim_changed(pod, CLAIM_CHANGED, HELD, FREE)

@@ -369,6 +369,8 @@ async def test_the_claim_of_an_earlier_attempt_is_deleted_first() -> None:
     assert it.api.writes == [("PATCH", SPECIAL), ("DELETE", SPECIAL)]
     gone = decoded(leftover())
     assert it.plugin.claim_changed(it.pod, DELETION, gone, None)
+    assert it.plugin.pods_of(gone, None) == ("shop/web",)
+    assert it.plugin.pods_of(decoded(own_claim()), None) == ()
     assert not it.plugin.claim_changed(make_pod("other", uid="o", namespace="shop"), DELETION, gone, None)
     it.cluster.cache.objects.drop(gone)
     it.plugin.pre_filter(it.cycle, it.pod)

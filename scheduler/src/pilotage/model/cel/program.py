@@ -7,8 +7,10 @@ from pilotage.model.cel import operators
 from pilotage.model.cel.access import field, has_field, optional_field
 from pilotage.model.cel.calls import Function, called, function_named
 from pilotage.model.cel.environment import BUDGET, COMPOUND, FIRST_VARIABLE, CostExceeded, Evaluate, Slots, size, spend
-from pilotage.model.cel.errors import EvaluationError, no_overload
+from pilotage.model.cel.errors import CompileError, EvaluationError, no_overload
 from pilotage.model.cel.loops import LOOPS, Loop
+from pilotage.model.cel.pattern_machine import pattern
+from pilotage.model.cel.pattern_syntax import InvalidPattern, UnsupportedPattern
 from pilotage.model.cel.places import Problem, refused
 from pilotage.model.cel.syntax import (
     Call,
@@ -28,9 +30,6 @@ from pilotage.model.cel.values import Optional, equal, key_of
 # kube-scheduler has these, too.
 UNSUPPORTED = frozenset(
     [
-        "matches",
-        "find",
-        "findAll",
         "format",
         "ip",
         "isIP",
@@ -71,6 +70,7 @@ UNSUPPORTED = frozenset(
         "getMilliseconds",
     ]
 )
+PATTERNS = frozenset({"matches", "find", "findAll"})
 FOLDING_BUDGET = 10_000  # of what is computed while compiling
 NOT_CONSTANT: Any = object()
 DEVICE_FIELDS = ("driver", "allowMultipleAllocations", "attributes", "capacity")
@@ -185,8 +185,24 @@ class _Compiler:
             return self._folded(SHORT_CIRCUITS[node.function](left, right), left, right)
         function, operands = self._function(node, scope)
         parts = [self.compile(each, scope) for each in operands]
-        code = Code(called(function, [part.run for part in parts]), nodes=_nodes(parts))
+        refusal = None
+        if function.name in PATTERNS and type(parts[1].value) is str:
+            self._check_pattern(function.name, operands[1], parts[1].value)
+            refusal = ""
+        code = Code(called(function, [part.run for part in parts], refusal), nodes=_nodes(parts))
         return self._folded(code, *parts)
+
+    def _check_pattern(self, function: str, node: Node, text: str) -> None:
+        """Refuse a regular expression that is wrong whatever the text."""
+        try:
+            pattern(text)
+        except UnsupportedPattern as error:
+            text = f"{error} is not supported by this scheduler"
+            raise refused(self._source, Problem(node.at, text)) from error
+        except InvalidPattern as error:
+            if function == "matches":
+                raise refused(self._source, Problem(node.at, "invalid matches argument")) from error
+            raise CompileError(f"program instantiation failed: {error}") from error
 
     def _function(self, node: Call, scope: Scope) -> tuple[Function, tuple[Node, ...]]:
         space = qualified_name(node.target)

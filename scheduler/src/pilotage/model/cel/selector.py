@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from functools import lru_cache
 
 from pilotage.model.cel import functions
+from pilotage.model.cel.checker import check
 from pilotage.model.cel.devices import CelDevice
 from pilotage.model.cel.environment import FIRST_VARIABLE, CostExceeded
 from pilotage.model.cel.errors import COST_LIMIT, CompileError, EvaluationError, too_costly
@@ -57,6 +58,7 @@ def compile_selector(source: str) -> Selector:
     """Return the selector of an expression, or raise CompileError with the text after "CEL compile error: "."""
     try:
         tree = parse(source)
+        check(source, tree)
         return Selector(source, program(source, tree), reading(tree))
     except RecursionError:
         raise CompileError("compilation failed: the expression nests too deep for this scheduler") from None

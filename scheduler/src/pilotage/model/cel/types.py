@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pilotage.model.cel.values import CelType
+from pilotage.model.cel.values import CelType, UInt
 
 
 class Type(Struct, frozen=True):
@@ -59,6 +59,22 @@ TYPE_VALUES: dict[Any, CelType] = {
         *("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"),
         *("google.protobuf.Duration", "google.protobuf.Timestamp", "net.IP", "net.CIDR"),
     ]
+}
+
+LITERAL_TYPES: dict[type, Type] = {
+    bool: BOOL,
+    int: INT,
+    UInt: UINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    type(None): NULL,
+}
+DEVICE_FIELDS = {
+    "driver": STRING,
+    "allowMultipleAllocations": BOOL,
+    "attributes": map_of(STRING, map_of(STRING, DYN)),
+    "capacity": map_of(STRING, map_of(STRING, QUANTITY)),
 }
 
 WORD = re.compile(r"[A-Za-z_.]+")

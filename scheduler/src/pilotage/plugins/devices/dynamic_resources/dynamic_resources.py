@@ -1,7 +1,7 @@
 """DynamicResources: places pods where the devices of their claims are free, and allocates them."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -14,7 +14,7 @@ from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.handle import OFFLINE_API, Handle
-from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import (
     ConcludesInMemory,
     Filter,
@@ -45,7 +45,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.devices.dynamic_resources.allocator import Allocator
 from pilotage.plugins.devices.dynamic_resources.binding_conditions import Preparations, preparation
 from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated, is_only_for, without_devices
-from pilotage.plugins.devices.dynamic_resources.claim_changes import helps
+from pilotage.plugins.devices.dynamic_resources.claim_changes import ClaimUsers, helps
 from pilotage.plugins.devices.dynamic_resources.claim_checks import unserved
 from pilotage.plugins.devices.dynamic_resources.claim_writer import ClaimWriter
 from pilotage.plugins.devices.dynamic_resources.concluding import conclude
@@ -53,8 +53,8 @@ from pilotage.plugins.devices.dynamic_resources.device_classes import DeviceClas
 from pilotage.plugins.devices.dynamic_resources.device_cycle import DeviceCycle, SettledClaim
 from pilotage.plugins.devices.dynamic_resources.device_remarks import remark_of
 from pilotage.plugins.devices.dynamic_resources.device_remedies import fewer_devices, missing_classes
-from pilotage.plugins.devices.dynamic_resources.device_world import DeviceWorld, world_of
-from pilotage.plugins.devices.dynamic_resources.extended_claims import is_special_of
+from pilotage.plugins.devices.dynamic_resources.device_world import FOLLOWED, DeviceWorld, world_of
+from pilotage.plugins.devices.dynamic_resources.extended_claims import is_special_of, owner_of_special
 from pilotage.plugins.devices.dynamic_resources.extended_devices import ExtendedDevices
 from pilotage.plugins.devices.dynamic_resources.extended_requests import extended_demand
 from pilotage.plugins.devices.dynamic_resources.extended_search import ExtendedSearch
@@ -85,6 +85,8 @@ CANNOT_FIT = hopeless(LACKS_RESOURCE)
 LEFTOVER = hopeless("cannot schedule extended resource claim")
 # Those of a search have its codes; the one of a failure is not used for any node.
 REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE, CANNOT_FIT, LEFTOVER)
+# Searches stop when their time is over, if some node fits; kube-scheduler stops them when enough nodes fit.
+STOPPED = hopeless("asked by caller to stop allocating devices: other nodes fit")
 
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
@@ -103,7 +105,9 @@ class DynamicResources(
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, "claims_are_made"),
-        Retry(Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE | Action.DELETE, "claim_changed"),
+        Retry(
+            Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE | Action.DELETE, "claim_changed", only_pods="pods_of"
+        ),
         Retry(Resource.RESOURCE_SLICE, ANY_CHANGE),
         Retry(Resource.DEVICE_CLASS, ANY_CHANGE),
         Retry(DeviceTaintRule, ANY_CHANGE | Action.DELETE, "rule_changed"),
@@ -121,6 +125,7 @@ class DynamicResources(
         """Start without a cluster."""
         super().__post_init__()
         self._join(world_of(self.handle.objects))
+        self._users = ClaimUsers(None)
         self._writer: ClaimWriter | None = None
         self._special_writer: SpecialWriter | None = None
         self._preparations: Preparations | None = None
@@ -130,7 +135,7 @@ class DynamicResources(
         super().start(handle)
         world = world_of(handle.objects)
         self._join(world)
-        for kind in self.reads:
+        for kind in FOLLOWED:
             handle.on_change(kind, partial(world.noticed, handle.objects))
         served = ExtendedDevices(self._classes, world, handle.objects)
         handle.delegation.begin(served)
@@ -138,6 +143,7 @@ class DynamicResources(
         if handle.api is OFFLINE_API:
             handle.at_end(world.claims.forget_decisions)  # the next simulation of the cluster starts anew
             return
+        self._users = ClaimUsers(handle.find_pod)
         self._writer = ClaimWriter(handle, world.claims, world.lanes)
         self._special_writer = SpecialWriter(handle, world.claims, world.lanes, self._writer)
         self._preparations = Preparations(handle, world, self._binding_seconds)
@@ -168,6 +174,7 @@ class DynamicResources(
         """Gate the pod until every claim exists."""
         if not pod.spec.resource_claims:
             return None
+        self._users.note(pod)
         found = self._claims_of(pod)
         return found if isinstance(found, Rejection) else None
 
@@ -250,11 +257,12 @@ class DynamicResources(
                 answers = state.ask.on_nodes(nodes)
             codes = answers.codes.astype(np.uint16)
             failed = np.flatnonzero(codes == FAILED)
-            if len(failed):
+            if len(failed) and not (answers.unfinished[failed].all() and _fits_somewhere(state, nodes, codes == 0)):
                 raise PluginFailed(answers.failure(int(failed[0])))
+            codes[failed] = len(REJECTIONS) + 1
         searched = codes == 0
         codes[state.unavailable_on(nodes, searched) & searched] = REJECTIONS.index(UNAVAILABLE) + 1
-        return Verdicts(codes, REJECTIONS)
+        return Verdicts(codes, (*REJECTIONS, STOPPED))
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
         """Free a claim that some node cannot use and that no other pod uses; fail if pre_filter was not called."""
@@ -410,9 +418,18 @@ class DynamicResources(
             return True
         return helps(pod, old, new, self._claims.find)
 
+    def pods_of(self, old: ResourceClaim | None, new: ResourceClaim | None) -> Collection[str] | None:
+        """Return which pods a change of a claim can help, or None for all."""
+        found = self._users.concerned(old, new)
+        return owner_of_special(old) if new is None and found is not None else found
+
     def rule_changed(self, pod: Pod, event: Event, old: DeviceTaintRule | None, new: DeviceTaintRule | None) -> bool:
         """Return whether a rule taints other devices now; its status only counts evictions."""
         return old is None or new is None or old.spec != new.spec
+
+
+def _fits_somewhere(state: DeviceCycle, nodes: Nodes, found: Bools) -> bool:
+    return bool((found & ~state.unavailable_on(nodes, found)).any())
 
 
 def _state(cycle: Cycle) -> DeviceCycle | None:

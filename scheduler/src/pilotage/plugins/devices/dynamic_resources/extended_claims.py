@@ -118,6 +118,12 @@ def is_special_of(claim: ResourceClaim, pod: Pod) -> bool:
     return owner is not None and (owner.uid, owner.name) == (pod.uid, pod.name)
 
 
+def owner_of_special(claim: ResourceClaim | None) -> tuple[str, ...]:
+    """Return the key of the pod whose special claim this is."""
+    owner = _owner_of(claim)
+    return () if claim is None or owner is None else (f"{claim.metadata.namespace}/{owner.name}",)
+
+
 def _owner_of(claim: ResourceClaim | None) -> OwnerReference | None:
     """Return the pod of a special claim."""
     if claim is None or claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) != "true":

@@ -1,16 +1,18 @@
 """The devices that serve extended resources, as other plugins count them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from pilotage.framework.api.delegation import Devices
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.objects import Objects
-from pilotage.kinds.devices import DeviceClass
+from pilotage.kinds.devices import DeviceClass, DeviceSelector
 from pilotage.model.node import Node
+from pilotage.plugins.devices.dynamic_resources.answers import MOST_STEPS
 from pilotage.plugins.devices.dynamic_resources.device_classes import DeviceClasses
 from pilotage.plugins.devices.dynamic_resources.device_kinds import DeviceKind
 from pilotage.plugins.devices.dynamic_resources.device_world import DeviceWorld
+from pilotage.plugins.devices.dynamic_resources.meter import Meter, Paused
 from pilotage.plugins.devices.dynamic_resources.node_states import Changes
 from pilotage.plugins.devices.dynamic_resources.selection import Selection, selection_of
 from pilotage.plugins.devices.dynamic_resources.slice_facts import SliceFacts
@@ -32,6 +34,7 @@ class ExtendedDevices:
         self._caught_up_at = -1
         self._counts: dict[str, tuple[Node, dict[str, Devices]]] = {}  # by node
         self._counted_at = -1, -1
+        self._meter = Meter()
 
     @property
     def names_version(self) -> int:
@@ -74,23 +77,34 @@ class ExtendedDevices:
             for name in names:
                 self._counts.pop(name, None)
         self._counted_at = now
+        self._meter.left = MOST_STEPS
 
     def _count(self, resource: str, node: Node) -> Devices:
         name = self._classes.serving(resource)
         device_class = None if name is None else self._find_class(name)
         if device_class is None:
             return NONE
-        selections = [selection_of(each.cel and each.cel.expression) for each in device_class.spec.selectors]
+        try:
+            return self._counted([_text(each) for each in device_class.spec.selectors], node)
+        except Paused:
+            return NONE  # scores are not worth more of the scheduler's time until something changes
+
+    def _counted(self, expressions: Sequence[str | None], node: Node) -> Devices:
+        selections = [selection_of(each) for each in expressions]
         existing = used = 0
         for piece in self._inventory.pieces(node):
             use = self._usage.of(piece.key)
             for device, kind in _reached(piece, node):
-                answer = _answer(selections, kind)
+                answer = _answer(selections, kind, self._meter)
                 if isinstance(answer, str):
                     return NONE  # an error in a selector: no number is better than a wrong one
                 existing += answer
                 used += answer and (device in use.alone or device in use.shares)
         return Devices(existing, used)
+
+
+def _text(selector: DeviceSelector) -> str | None:
+    return None if selector.cel is None else selector.cel.expression
 
 
 def _reached(piece: SliceFacts, node: Node) -> Iterable[tuple[str, DeviceKind]]:
@@ -102,10 +116,10 @@ def _reached(piece: SliceFacts, node: Node) -> Iterable[tuple[str, DeviceKind]]:
     return (device for device, reach in reaches if reach.includes(node.labels, node.name))
 
 
-def _answer(selections: Iterable[Selection], kind: DeviceKind) -> bool | str:
+def _answer(selections: Iterable[Selection], kind: DeviceKind, meter: Meter) -> bool | str:
     """Return whether all selectors match, or the error of the first that fails."""
     for selection in selections:
-        answer = selection.answer(kind)
+        answer = selection.answer(kind, meter)
         if answer is not True:
             return answer
     return True

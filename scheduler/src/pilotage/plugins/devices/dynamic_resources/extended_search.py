@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pilotage.framework.api.nodes import Ids, Ints, Nodes
+from pilotage.framework.api.nodes import Bools, Ids, Ints, Nodes
 from pilotage.kinds.devices import Allocation, ResourceClaim
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
@@ -27,11 +27,13 @@ class ExtendedAnswers:
 
     def __init__(self, count: int) -> None:
         self.codes: Ids = np.zeros(count, np.int32)
+        self.unfinished: Bools = np.zeros(count, np.bool_)  # out of time, which is a failure, too
         self._parts: list[tuple[Ids, NodeAnswers]] = []
 
     def take(self, places: Ids, answers: NodeAnswers) -> None:
         """Add the outcomes for some of the nodes."""
         self.codes[places] = answers.codes
+        self.unfinished[places] = answers.unfinished
         self._parts.append((places, answers))
 
     def failure(self, place: int) -> str:
