@@ -71,7 +71,7 @@ class DeviceCycle:
         self.settled = settled
         self.unallocated = unallocated
         self.ask = ask  # None if there is nothing to search
-        self.unavailable: set[str] = set()  # the ids of settled claims that some node cannot use
+        self.unavailable: set[str] = set()  # the ids of claims whose written devices some node cannot use
         self.chosen: list[tuple[ResourceClaim, Allocation]] = []  # reserved by this cycle
         self.is_binding = False
 
@@ -81,8 +81,8 @@ class DeviceCycle:
 
     def is_unavailable_on(self, node: NodeInfo) -> bool:
         """Return whether a node cannot use some claim, and remember the claim."""
-        away = [claim_id(each.claim) for each in self.settled if not each.is_usable_on(node)]
-        self.unavailable.update(away)
+        away = [each for each in self.settled if not each.is_usable_on(node)]
+        self.unavailable.update(claim_id(each.claim) for each in away if not each.is_pending)
         return bool(away)
 
     def unavailable_on(self, nodes: Nodes, searched: Bools) -> Bools:
@@ -90,7 +90,7 @@ class DeviceCycle:
         found = np.zeros(len(nodes), np.bool_)
         for each in self.settled:
             away = each.unusable_on(nodes)
-            if (away & searched).any():
+            if not each.is_pending and (away & searched).any():
                 self.unavailable.add(claim_id(each.claim))
             found |= away
         return found

@@ -150,7 +150,6 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         """Gate the pod until every claim exists."""
         if not pod.spec.resource_claims:
             return None
-        self._users.note(pod)
         found = self._claims_of(pod)
         return found if isinstance(found, Rejection) else None
 
@@ -178,6 +177,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return None
 
     def _claims_of(self, pod: Pod) -> list[ResourceClaim] | Rejection:
+        self._users.note(pod)
         self._world.catch_up(self.handle.objects)
         return claims_of(pod, self._claims.find)
 
