@@ -40,10 +40,7 @@ def test_a_claim_is_protected_and_allocated_however_it_was_written(
     play: DevicePlay, control_plane: ControlPlane, fake_nodes: Nodes, tmp_path: Path, parameters: str
 ) -> None:
     play.publish(fake_nodes(*play.nodes(1)), 1)
-    spec = play.spec(config=[{"opaque": {"driver": play.driver, "parameters": "HERE"}}])
-    claim = {"apiVersion": VERSION, "kind": "ResourceClaim", "metadata": {"name": "odd"}, "spec": spec}
-    (tmp_path / "claim.json").write_text(json.dumps(claim).replace('"HERE"', parameters))  # as it is, to the byte
-    control_plane.kubectl("create", "--raw", play.claims, "-f", str(tmp_path / "claim.json"))
+    _create_as_written(play, parameters, tmp_path / "claim.json")
     with control_plane.pilotage(play.configuration(tmp_path)):
         play.create([play.pod("web", claim="odd")])
         play.until_bound(1)
@@ -54,6 +51,33 @@ def test_a_claim_is_protected_and_allocated_however_it_was_written(
     play.admin.delete(f"{play.pods}/web", gracePeriodSeconds=0)
     play.until(lambda: not devices_in(play.claim("odd")))
     assert PROTECTION not in play.claim("odd")["metadata"].get("finalizers", [])
+
+
+def _create_as_written(play: DevicePlay, parameters: str, file: Path) -> None:
+    spec = play.spec(config=[{"opaque": {"driver": play.driver, "parameters": "HERE"}}])
+    claim = {"apiVersion": VERSION, "kind": "ResourceClaim", "metadata": {"name": "odd"}, "spec": spec}
+    file.write_text(json.dumps(claim).replace('"HERE"', parameters))  # as it is, to the byte
+    play.control_plane.kubectl("create", "--raw", play.claims, "-f", str(file))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("parameters", tiered(['{"a":1}', '{ "b" : null, "a" : 1 }'], full=['{"a":1}']))
+def test_a_device_that_cannot_be_prepared_is_given_up_and_another_one_taken(
+    play: DevicePlay, control_plane: ControlPlane, fake_nodes: Nodes, tmp_path: Path, parameters: str
+) -> None:
+    conditions = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken"]}
+    play.publish(fake_nodes(*play.nodes(2)), 1, **conditions)
+    _create_as_written(play, parameters, tmp_path / "claim.json")
+    with control_plane.pilotage(play.configuration(tmp_path)):
+        play.create([play.pod("web", claim="odd")])
+        play.until(lambda: devices_in(play.claim("odd")))
+        play.report("odd", "Broken")
+        play.until(lambda: _waits(play, "web", "device binding failed: claim=odd, reason=Told"))
+        play.until(lambda: devices_in(play.claim("odd")) and not play.claim("odd")["status"].get("devices"))
+        assert play.bound() == []
+        play.report("odd", "Ready")
+        play.until_bound(1)
+    assert play.violations() == []
 
 
 @pytest.mark.timeout(600)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,20 @@ class DevicePlay:
         """Create a claim."""
         head = {"apiVersion": VERSION, "kind": "ResourceClaim", "metadata": {"name": name}}
         return self.admin.post(self.claims, {**head, "spec": self.spec(count, **fields)})
+
+    def report(self, claim: str, condition: str) -> None:
+        """Let the driver say something of the first device of a claim."""
+        result = self.claim(claim)["status"]["allocation"]["devices"]["results"][0]
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        told = {
+            "type": condition,
+            "status": "True",
+            "reason": "Told",
+            "message": "by a test",
+            "lastTransitionTime": now,
+        }
+        device = {key: result[key] for key in ("driver", "pool", "device")} | {"conditions": [told]}
+        self.admin.patch(f"{self.claims}/{claim}/status", {"status": {"devices": [device]}})
 
     def pod(self, name: str, *, claim: str | None = None, template: str = "template", **fields: Any) -> Manifest:
         """Return a pod with a claim of its own, or a shared one."""

@@ -374,6 +374,7 @@ async def test_a_claim_of_a_pod_is_created_and_deleted_with_its_finalizer() -> N
     await stage.writer.requests.delete(made)
     assert stage.server.stored == {}
     assert stage.server.requests == ["POST", "PATCH web-x", "GET web-x", "PATCH web-x", "DELETE web-x"]
+    assert stage.ledger.find("ns", "web-x") is None  # although the watch has never shown it
     await stage.writer.requests.delete(made)
 
 

@@ -28,11 +28,12 @@ Confirm = Callable[[ResourceClaim], ResourceClaim]
 
 
 class ClaimRequests:
-    """Changes claims for pods; `confirm` gets every state of a claim that the server has answered."""
+    """Changes claims for pods; `confirm` gets every state that the server has answered, `gone` what is deleted."""
 
-    def __init__(self, api: Api, confirm: Confirm) -> None:
+    def __init__(self, api: Api, confirm: Confirm, gone: Callable[[ResourceClaim], None]) -> None:
         self._api = api
         self._confirm = confirm
+        self._gone = gone
 
     async def get(self, claim: ResourceClaim) -> ResourceClaim:
         """Return a claim of this name as it is now."""
@@ -101,6 +102,10 @@ class ClaimRequests:
 
     async def delete(self, claim: ResourceClaim) -> None:
         """Delete a claim that was created for a pod, with its finalizer."""
+        await self._delete(claim)
+        self._gone(claim)
+
+    async def _delete(self, claim: ResourceClaim) -> None:
         for attempt in range(TRIES):
             try:
                 if DELETE_PROTECTION in claim.metadata.finalizers:

@@ -132,7 +132,7 @@ class ClaimWriter:
         self._handle = handle
         self._ledger = ledger
         self._lanes = lanes
-        self.requests = ClaimRequests(handle.api, self._confirm)
+        self.requests = ClaimRequests(handle.api, self._confirm, lambda claim: ledger.lose(claim_id(claim)))
         self._reservations: dict[tuple[str, str], Reservation] = {}  # by the ids of claim and pod, until finished
         self._tasks: set[asyncio.Task[None]] = set()
 

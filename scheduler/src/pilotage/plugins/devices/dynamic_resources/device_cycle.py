@@ -75,7 +75,7 @@ class DeviceCycle:
         self.settled = settled
         self.ask = ask  # None if there is nothing to search
         self.leftover = leftover  # the special claim of an earlier attempt, which must go first
-        self.unavailable: set[str] = set()  # the ids of settled claims that some node cannot use
+        self.unavailable: set[str] = set()  # the ids of claims whose written devices some node cannot use
         self.chosen: list[tuple[ResourceClaim, Allocation]] = []  # reserved by this cycle
         self.mappings: tuple[RequestMapping, ...] = ()  # of the special claim on the reserved node
         self.created: ResourceClaim | None = None  # the special claim
@@ -110,8 +110,8 @@ class DeviceCycle:
 
     def is_unavailable_on(self, node: NodeInfo) -> bool:
         """Return whether a node cannot use some claim, and remember the claim."""
-        away = [claim_id(each.claim) for each in self.settled if not each.is_usable_on(node)]
-        self.unavailable.update(away)
+        away = [each for each in self.settled if not each.is_usable_on(node)]
+        self.unavailable.update(claim_id(each.claim) for each in away if not each.is_pending)
         return bool(away)
 
     def unavailable_on(self, nodes: Nodes, searched: Bools) -> Bools:
@@ -119,7 +119,7 @@ class DeviceCycle:
         found = np.zeros(len(nodes), np.bool_)
         for each in self.settled:
             away = each.unusable_on(nodes)
-            if (away & searched).any():
+            if not each.is_pending and (away & searched).any():
                 self.unavailable.add(claim_id(each.claim))
             found |= away
         return found

@@ -174,7 +174,6 @@ class DynamicResources(
         """Gate the pod until every claim exists."""
         if not pod.spec.resource_claims:
             return None
-        self._users.note(pod)
         found = self._claims_of(pod)
         return found if isinstance(found, Rejection) else None
 
@@ -209,6 +208,7 @@ class DynamicResources(
         return None
 
     def _claims_of(self, pod: Pod) -> list[ResourceClaim] | Rejection:
+        self._users.note(pod)
         self._world.catch_up(self.handle.objects)
         return claims_of(pod, self._claims.find)
 
