@@ -9,7 +9,7 @@ import pytest
 
 from kit.small_api import SmallApi, small_api
 from pilotage import app
-from pilotage.app.informers import KnownPods, Watching, kinds_read
+from pilotage.app.informers import KnownPods, Watching, is_listed, kinds_read
 from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.kinds.devices import ResourceClaim
@@ -107,6 +107,20 @@ async def test_what_the_server_does_not_serve_is_done_without(
     assert text in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_served"),
+    [
+        (b'{"resources":[{"name":"deviceclasses"},{"name":"resourceclaims/status"}]}', False),
+        (b'{"resources":[{"name":"devicetaintrules"}]}', True),
+        (b'{"resources":[]}', True),
+        (b"{}", True),
+        (b"not JSON", True),
+    ],
+)
+def test_a_server_that_knows_the_group_may_lack_a_kind_of_it(answer: bytes, is_served: bool) -> None:
+    assert is_listed(answer, "devicetaintrules") is is_served
+
+
 @pytest.mark.parametrize("status", [500, 503, 429])
 async def test_a_server_in_trouble_is_asked_again_and_said_so_once(
     status: int, api: SmallApi, client: ApiClient, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +164,18 @@ async def test_a_new_list_is_waited_for(api: SmallApi, client: ApiClient) -> Non
     assert sinks.pods.said[-1] == "+new"
     assert watching.ended() == []
     watching.stop()
+
+
+async def test_what_a_former_leader_may_have_decided_is_listed_anew(api: SmallApi, client: ApiClient) -> None:
+    watching = Watching(client, Sinks(), {ResourceClaim, Namespace})
+    await watching.start()
+    await asyncio.wait_for(watching.synced(), PATIENCE)
+    before = watching.lists()
+    await asyncio.wait_for(watching.refresh(), PATIENCE)
+    after = watching.lists()
+    watching.stop()
+    again = {name for name, count in after.items() if count > before[name]}
+    assert again == {"nodes", "resourceclaims.resource.k8s.io", "pods"}
 
 
 class RackPower(KubeObject, group="power.example.com", version="v1", plural="rackpowers", scope="Cluster"):

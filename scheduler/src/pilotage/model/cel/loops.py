@@ -1,0 +1,233 @@
+"""The macros that bind variables, as closures."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from pilotage.model.cel.environment import BUDGET, CostExceeded, Evaluate, Slots, size, spend
+from pilotage.model.cel.errors import EvaluationError, no_overload
+from pilotage.model.cel.printing import shown
+from pilotage.model.cel.values import (
+    COMPARABLE_KINDS,
+    GO_NAMES,
+    MAPS,
+    NONE,
+    Optional,
+    find,
+    key_of,
+    of_key,
+)
+
+
+class Loop(NamedTuple):
+    """What a macro is made of."""
+
+    operand: Evaluate
+    variables: tuple[int, ...]  # slots
+    bodies: tuple[Evaluate, ...]
+    cost: int  # of a turn
+
+
+def turns(loop: Loop) -> Callable[[Slots], Iterable[Any]]:
+    """Return what steps through the operand, paying for each turn, with the variables set; gives each (first) variable."""
+    operand, cost, first = loop.operand, loop.cost, loop.variables[0]
+    second = loop.variables[1] if len(loop.variables) > 1 else None
+
+    def one(slots: Slots) -> Iterable[Any]:
+        for item in _items(operand(slots)):
+            slots[BUDGET] -= cost
+            if slots[BUDGET] < 0:
+                raise CostExceeded
+            slots[first] = item
+            yield item
+
+    def two(slots: Slots) -> Iterable[Any]:
+        assert second is not None
+        for key, value in _pairs(operand(slots)):
+            slots[BUDGET] -= cost
+            if slots[BUDGET] < 0:
+                raise CostExceeded
+            slots[first], slots[second] = key, value
+            yield key
+
+    return one if second is None else two
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if type(value) is tuple:
+        return value
+    if type(value) in MAPS:
+        return [of_key(key) for key in value]
+    raise EvaluationError(f"got '{GO_NAMES[type(value)]}', expected iterable type")
+
+
+def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
+    if type(value) is tuple:
+        return enumerate(value)
+    if type(value) in MAPS:
+        return [(of_key(key), each) for key, each in value.items()]
+    raise EvaluationError(f"got '{GO_NAMES[type(value)]}', expected iterable type")
+
+
+def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
+    """Return all (False decides) or exists (True decides): the decisive value wins over errors, else the first is raised."""
+
+    def build(loop: Loop) -> Evaluate:
+        steps, body = turns(loop), loop.bodies[0]
+
+        def run(slots: Slots) -> bool:
+            failure: EvaluationError | None = None
+            for _ in steps(slots):
+                try:
+                    value = body(slots)
+                except EvaluationError as error:
+                    failure = failure or error
+                    continue
+                if value is decisive:
+                    return decisive
+                if value is decisive or type(value) is not bool:
+                    failure = failure or no_overload()
+            if failure is not None:
+                raise failure
+            return not decisive
+
+        return run
+
+    return build
+
+
+def _is_true(value: Any) -> bool:
+    if value is True or value is False:
+        return bool(value)
+    raise no_overload()
+
+
+def _exists_one(loop: Loop) -> Evaluate:
+    steps, body = turns(loop), loop.bodies[0]
+    return lambda slots: sum([_is_true(body(slots)) for _ in steps(slots)]) == 1
+
+
+def _transformed(loop: Loop) -> Evaluate:
+    """Return map or transformList: the last body for each element that passes the condition before it."""
+    steps, body = turns(loop), loop.bodies[-1]
+    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+
+    def run(slots: Slots) -> Any:
+        found = tuple([body(slots) for _ in steps(slots) if condition is None or _is_true(condition(slots))])
+        return _charged(slots, found)
+
+    return run
+
+
+def _filtered(loop: Loop) -> Evaluate:
+    steps, condition = turns(loop), loop.bodies[0]
+    return lambda slots: _charged(slots, tuple([item for item in steps(slots) if _is_true(condition(slots))]))
+
+
+def _mapped(loop: Loop) -> Evaluate:
+    """Return transformMap: the same keys with other values."""
+    steps, body = turns(loop), loop.bodies[-1]
+    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+
+    def run(slots: Slots) -> Any:
+        found = {key_of(key): body(slots) for key in steps(slots) if condition is None or _is_true(condition(slots))}
+        return _charged(slots, found)
+
+    return run
+
+
+def _entered(loop: Loop) -> Evaluate:
+    """Return transformMapEntry: each body is a map whose entries are added."""
+    steps, body = turns(loop), loop.bodies[-1]
+    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+
+    def run(slots: Slots) -> Any:
+        found: dict[Any, Any] = {}
+        for _ in steps(slots):
+            if condition is not None and not _is_true(condition(slots)):
+                continue
+            entries = body(slots)
+            if type(entries) not in MAPS:
+                raise no_overload()
+            for key, value in entries.items():
+                if find(found, of_key(key))[1]:
+                    raise EvaluationError(f"insert failed: key {shown(of_key(key))} already exists")
+                found[key] = value
+        return _charged(slots, found)
+
+    return run
+
+
+def _bound(loop: Loop) -> Evaluate:
+    operand, variable, body = loop.operand, loop.variables[0], loop.bodies[0]
+
+    def run(slots: Slots) -> Any:
+        slots[variable] = operand(slots)
+        return body(slots)
+
+    return run
+
+
+def _optional(is_flat: bool) -> Callable[[Loop], Evaluate]:
+    def build(loop: Loop) -> Evaluate:
+        operand, variable, body = loop.operand, loop.variables[0], loop.bodies[0]
+
+        def run(slots: Slots) -> Any:
+            value = operand(slots)
+            if type(value) is not Optional:
+                raise no_overload()
+            if not value.is_present:
+                return NONE
+            slots[variable] = value.value
+            result = body(slots)
+            return result if is_flat else Optional(result, True)
+
+        return run
+
+    return build
+
+
+def _sorted_by(loop: Loop) -> Evaluate:
+    steps, body, operand = turns(loop), loop.bodies[0], loop.operand
+
+    def run(slots: Slots) -> Any:
+        values = operand(slots)
+        if type(values) is not tuple:
+            raise no_overload()
+        keys = [body(slots) for _ in steps(slots)]
+        spend(slots, len(keys) * max(len(keys).bit_length(), 1))
+        return sorted_by(values, keys)
+
+    return run
+
+
+def sorted_by(values: tuple[Any, ...], keys: list[Any]) -> tuple[Any, ...]:
+    """Return values in the order of their keys, which must be of one type with an order."""
+    if not keys:
+        return values
+    kind = type(keys[0])
+    if kind not in COMPARABLE_KINDS:
+        raise EvaluationError("list elements must be comparable")
+    if any(type(key) is not kind for key in keys):
+        raise EvaluationError("list elements must have the same type")
+    return tuple(values[place] for place in sorted(range(len(keys)), key=keys.__getitem__))
+
+
+def _charged(slots: Slots, value: Any) -> Any:
+    spend(slots, size(value))
+    return value
+
+
+LOOPS: dict[str, Callable[[Loop], Evaluate]] = {
+    "all": _deciding(False),
+    "exists": _deciding(True),
+    "existsOne": _exists_one,
+    "map": _transformed,
+    "filter": _filtered,
+    "transformList": _transformed,
+    "transformMap": _mapped,
+    "transformMapEntry": _entered,
+    "bind": _bound,
+    "optMap": _optional(is_flat=False),
+    "optFlatMap": _optional(is_flat=True),
+    "sortBy": _sorted_by,
+}
