@@ -86,7 +86,7 @@ class Ask:
     def explain(self, node: Node) -> list[RequestReasons]:
         """Return for each request how many devices there are on a node, and why they cannot be used."""
         view, plan = self._allocator.inventory.view(node), self._answers.plan
-        plan.meter.left = MOST_STEPS
+        plan.meter.allow(MOST_STEPS)
         return reasons_of(plan, self.claims, view.states(self._allocator.usage))
 
     def failure(self, node: Node, *, is_unfinished: bool = False) -> str:
