@@ -189,7 +189,7 @@ def test_a_request_without_a_class_is_an_error() -> None:
 
 
 MINE = "web-uid"
-WITH_CONDITIONS = {"binding_conditions": ("Ready",), "binding_failure_conditions": ("Broken",)}
+WITH_CONDITIONS: dict[str, Any] = {"binding_conditions": ("Ready",), "binding_failure_conditions": ("Broken",)}
 
 
 def reported(**conditions: str) -> tuple[AllocatedDeviceStatus, ...]:
@@ -434,7 +434,8 @@ async def test_a_claim_that_keeps_the_pod_away_is_freed(claims: list[ResourceCla
 
 
 def test_a_simulation_frees_a_claim_in_memory() -> None:
-    there, told = cluster(claim("a", ONE, allocation=got("d", on("n3")))), []
+    there = cluster(claim("a", ONE, allocation=got("d", on("n3"))))
+    told: list[tuple[Any, Any]] = []
     plugin, handle, pod = DynamicResources(), handle_of(there, api=OFFLINE_API), using("a")
     handle.announce = lambda old, new: told.append((old, new))
     plugin.start(handle)
