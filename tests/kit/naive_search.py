@@ -16,7 +16,7 @@ from pilotage.plugins.devices.dynamic_resources.outcomes import (
 )
 from pilotage.plugins.devices.dynamic_resources.plans import Plan
 from pilotage.plugins.devices.dynamic_resources.pools import READY, PoolState, Status
-from pilotage.plugins.devices.dynamic_resources.preparation import prepare
+from pilotage.plugins.devices.dynamic_resources.preparation import Needs, prepare
 
 Taken = tuple[int, int, int, int, int]  # claim, request, way, pool, place
 SOLVED, END, LIMIT = "solved", "end", "limit"
@@ -32,12 +32,13 @@ class NaiveSearch:
     def __init__(self, plan: Plan, pools: tuple[PoolState, ...], most: int = 20_000) -> None:
         self.plan, self.pools, self.left = plan, pools, most
         self.taken: list[Taken] = []
+        self.needs: list[Needs] = []
         self.solved: tuple[Taken, ...] | None = None
 
     def outcome(self) -> Outcome:
         """Return the outcome, or raise TooLong."""
         try:
-            self.needs = prepare(self.plan, self.pools)
+            prepare(self.plan, self.pools, self.needs)
             if self._solve(0, 0, None, 0, (0, -1)) == SOLVED:
                 return self._solution()
         except Stopped as error:
@@ -59,13 +60,13 @@ class NaiveSearch:
             return self._ways(c, q)
         alternative = requests[q].alternatives[way]
         need, devices = self.needs[alternative.number]
-        if devices is not None and not devices:
+        if alternative.takes_all and not need:
             return END
         if count == need:
             return self._solve(c, q + 1, None, 0, (0, -1))
         if need - count > 32 - sum(each[0] == c for each in self.taken):
             return LIMIT
-        if devices is not None:
+        if alternative.takes_all:
             return self._try(c, q, way, count, *devices[count])
         for pool, state in enumerate(self.pools):
             for place in range(state.shape.size):

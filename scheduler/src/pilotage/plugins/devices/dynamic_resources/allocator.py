@@ -28,8 +28,8 @@ from pilotage.plugins.devices.dynamic_resources.reasons import reasons_of
 from pilotage.plugins.devices.dynamic_resources.results import allocation_of
 from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
-MOST_PLANS: Final = 256
-MOST_OUTCOMES: Final = 100_000  # of all plans together
+MOST_PLANS: Final = 1024
+MOST_OUTCOMES: Final = 200_000  # of all plans together
 
 
 class NodeAnswers:
