@@ -28,8 +28,8 @@ from pilotage.plugins.devices.dynamic_resources.reasons import reasons_of
 from pilotage.plugins.devices.dynamic_resources.results import allocation_of
 from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
-MOST_PLANS: Final = 256
-MOST_OUTCOMES: Final = 100_000  # of all plans together
+MOST_PLANS: Final = 1024
+MOST_OUTCOMES: Final = 200_000  # of all plans together
 
 
 class NodeAnswers:
@@ -86,7 +86,7 @@ class Ask:
     def explain(self, node: Node) -> list[RequestReasons]:
         """Return for each request how many devices there are on a node, and why they cannot be used."""
         view, plan = self._allocator.inventory.view(node), self._answers.plan
-        plan.meter.left = MOST_STEPS
+        plan.meter.allow(MOST_STEPS)
         return reasons_of(plan, self.claims, view.states(self._allocator.usage))
 
     def failure(self, node: Node, *, is_unfinished: bool = False) -> str:

@@ -47,7 +47,7 @@ class Budget:
         allowed = min(self._left, MOST_AT_ONCE)
         if self._most is not None:
             allowed = min(allowed, self._most - search.steps)
-        meter.left = allowed
+        meter.allow(allowed)
         found = search.run() if allowed > 0 else None
         self._left -= allowed - meter.left
         is_over = found is None and self._most is not None and search.steps >= self._most

@@ -108,6 +108,11 @@ class Choices:
         return Verdict(True, failure=failure, failure_key=failure(0))
 
 
+def lowest(bits: int) -> int:
+    """Return the place of the lowest bit."""
+    return (bits & -bits).bit_length() - 1
+
+
 class Choice:
     """The devices of a pool for an alternative, judged in order, and only as far as somebody looks."""
 
@@ -125,22 +130,22 @@ class Choice:
         unknown = free & ~self._known
         hopeful = free & (self.good | self.wrong)
         while unknown:
-            lowest = unknown & -unknown
-            if hopeful and hopeful & -hopeful < lowest:
+            bit = unknown & -unknown
+            if hopeful and hopeful & -hopeful < bit:
                 break
-            if self._judge(lowest):
-                return lowest.bit_length() - 1
-            unknown ^= lowest
-        return (hopeful & -hopeful).bit_length() - 1
+            if self._judge(bit):
+                return bit.bit_length() - 1
+            unknown ^= bit
+        return lowest(hopeful)
 
     def judge_all(self, which: int) -> int:
         """Judge all of these devices, and return how many were not judged before."""
         unknown = which & ~self._known
         count = unknown.bit_count()
         while unknown:
-            lowest = unknown & -unknown
-            self._judge(lowest)
-            unknown ^= lowest
+            bit = unknown & -unknown
+            self._judge(bit)
+            unknown ^= bit
         return count
 
     def verdict(self, place: int) -> Verdict:

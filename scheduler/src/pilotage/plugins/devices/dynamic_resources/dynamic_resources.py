@@ -83,10 +83,10 @@ INVALID = hopeless(POOLS_ARE_INVALID)
 UNAVAILABLE = hopeless("resourceclaim not available on the node")
 CANNOT_FIT = hopeless(LACKS_RESOURCE)
 LEFTOVER = hopeless("cannot schedule extended resource claim")
-# Those of a search have its codes; the one of a failure is not used for any node.
-REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE, CANNOT_FIT, LEFTOVER)
 # Searches stop when their time is over, if some node fits; kube-scheduler stops them when enough nodes fit.
 STOPPED = hopeless("asked by caller to stop allocating devices: other nodes fit")
+# Those of a search have its codes; the one of a failure is not used for any node.
+REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE, CANNOT_FIT, LEFTOVER, STOPPED)
 
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
@@ -259,10 +259,10 @@ class DynamicResources(
             failed = np.flatnonzero(codes == FAILED)
             if len(failed) and not (answers.unfinished[failed].all() and _fits_somewhere(state, nodes, codes == 0)):
                 raise PluginFailed(answers.failure(int(failed[0])))
-            codes[failed] = len(REJECTIONS) + 1
+            codes[failed] = REJECTIONS.index(STOPPED) + 1
         searched = codes == 0
         codes[state.unavailable_on(nodes, searched) & searched] = REJECTIONS.index(UNAVAILABLE) + 1
-        return Verdicts(codes, (*REJECTIONS, STOPPED))
+        return Verdicts(codes, REJECTIONS)
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
         """Free a claim that some node cannot use and that no other pod uses; fail if pre_filter was not called."""

@@ -32,8 +32,7 @@ class ExtendedAnswers:
 
     def take(self, places: Ids, answers: NodeAnswers) -> None:
         """Add the outcomes for some of the nodes."""
-        self.codes[places] = answers.codes
-        self.unfinished[places] = answers.unfinished
+        self.codes[places], self.unfinished[places] = answers.codes, answers.unfinished
         self._parts.append((places, answers))
 
     def failure(self, place: int) -> str:

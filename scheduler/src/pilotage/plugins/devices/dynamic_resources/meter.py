@@ -14,16 +14,22 @@ class Paused(Exception):
 class Meter:
     """The steps that are left. As a context it counts the work of its block."""
 
-    __slots__ = ("_begun", "left")
+    __slots__ = ("_begun", "_has_begun", "left")
 
-    def __init__(self, left: int = 0) -> None:
-        self.left = left
+    def __init__(self) -> None:
+        self.left = 0
         self._begun = 0.0
+        self._has_begun = False
+
+    def allow(self, steps: int) -> None:
+        """Begin to count, down from a number of steps."""
+        self.left, self._has_begun = steps, False
 
     def __enter__(self) -> None:
         """Begin some work, or raise Paused."""
-        if self.left <= 0:
+        if self.left <= 0 and self._has_begun:  # the first piece of work is always done, or there would be no progress
             raise Paused
+        self._has_begun = True
         self._begun = thread_time()
 
     def __exit__(

@@ -58,6 +58,11 @@ class Changes:
         self.in_network = False  # or the pools themselves, or which nodes see them
 
     def names(self) -> set[str] | None:
+        """Return the names of the nodes that see a change; None for all. A change of use in shared pools is none."""
+        names = self.own_names()
+        return None if self.in_network else names
+
+    def own_names(self) -> set[str] | None:
         """Return the names of the nodes whose own pools changed, or the use of them; None for all."""
         inventory, slices, usage = self._inventory, self._inventory.changed, self._usage.changed
         now = inventory.network_version, slices.position, usage.position
@@ -126,7 +131,7 @@ class NodeStates:
 
     def read(self, nodes: Nodes) -> Ids:
         """Return the numbers of the states of nodes."""
-        names = self._changes.names()
+        names = self._changes.own_names()
         if self._changes.in_shared_pools:
             self.shared_version += 1
         if names is None or len(self._by_name) > SPARE + 2 * self._slots():
@@ -213,7 +218,7 @@ class StateColumn:
         changed = None if self._nodes is None else nodes.changed_since(self._version)
         names = self._changes.names()
         self._nodes, self._version = nodes, nodes.pods_version
-        if changed is None or names is None or self._changes.in_network:
+        if changed is None or names is None:
             self._doubt(slice(None))
         else:
             self._doubt(changed[changed < self.size])

@@ -55,7 +55,8 @@ class Search:
         self.steps = 0  # so far
         self._plan, self._pools = plan, pools
         self._attempt = Attempt(plan, pools)
-        self._needs: list[Needs] | None = None
+        self._needs: list[Needs] = []
+        self._is_prepared = False
         self._claim = self._request = self._taken = 0
         self._way = -1  # not decided yet
         self._points: list[Point] = []
@@ -77,8 +78,9 @@ class Search:
 
     def _run(self) -> Outcome | None:
         meter, claims = self._meter, len(self._plan.claims)
-        if self._needs is None:
-            self._needs = prepare(self._plan, self._pools)
+        if not self._is_prepared:
+            prepare(self._plan, self._pools, self._needs)
+            self._is_prepared = True
             meter.left -= TO_BEGIN
         while meter.left > 0:
             meter.left -= 1
@@ -108,10 +110,9 @@ class Search:
             self._way = 0
             if request.has_list:
                 self._points.append(Point(self._claim, self._request, 0, -1))
-        assert self._needs is not None
         alternative = request.alternatives[self._way]
         count, devices = self._needs[alternative.number]
-        if devices is not None and not devices:
+        if alternative.takes_all and not count:
             return Dead.END
         if self._taken == count:
             self._request, self._way, self._taken = self._request + 1, -1, 0
@@ -119,7 +120,7 @@ class Search:
         if count - self._taken > MOST_DEVICES - len(self._attempt.picks[self._claim]):
             return Dead.LIMIT
         point = Point(self._claim, self._request, self._way, self._taken)
-        if devices is not None:
+        if alternative.takes_all:
             return self._take_listed(point, devices[self._taken])
         # Positions only increase within a request.
         return self._take_next(point, self._points[-1].device if self._taken else BEFORE_ALL)
@@ -150,6 +151,7 @@ class Search:
         for pool in attempt.usable:
             if pool < after.pool:
                 continue
+            self._meter.left -= 1
             free = attempt.free(point.claim, alternative, pool)
             if pool == after.pool:
                 free &= -1 << (after.place + 1)
@@ -168,7 +170,6 @@ class Search:
 
     def _are_too_few(self, point: Point, alternative: Alternative, after: Device) -> bool:
         """Return whether fewer devices than needed are behind another one; an error among them is to be met."""
-        assert self._needs is not None
         wanted = self._needs[alternative.number].number - point.taken
         choices, found = self._plan.choices[alternative.number], 0
         for pool in self._attempt.usable:
@@ -177,7 +178,7 @@ class Search:
                 if pool == after.pool:
                     free &= -1 << (after.place + 1)
                 choice = choices.of(self._pools[pool].shape)
-                self._meter.left -= choice.judge_all(free)
+                self._meter.left -= 1 + choice.judge_all(free)
                 found += (choice.good & free & ~choice.tainted).bit_count()
                 if found >= wanted or choice.wrong & free:
                     return False

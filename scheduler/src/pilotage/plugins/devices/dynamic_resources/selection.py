@@ -2,7 +2,9 @@
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from contextlib import nullcontext
 from functools import lru_cache
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from pilotage.model.cel import CelDevice, CompileError, EvaluationError, Selector, compile_selector, hinted
@@ -14,6 +16,7 @@ from pilotage.plugins.devices.dynamic_resources.outcomes import Part, What
 MOST_SELECTORS = 1024  # distinct texts whose answers are kept
 MOST_ANSWERS = 16384  # of one selector, by what it reads of a device
 
+UNMETERED: Final[nullcontext[None]] = nullcontext()
 Answer = bool | str  # or the text of an error
 
 
@@ -27,8 +30,8 @@ class Selection:
         self._by_kind: WeakKeyDictionary[DeviceKind, Answer] = WeakKeyDictionary()
         self._by_projection: OrderedDict[Hashable, Answer] = OrderedDict()
 
-    def answer(self, kind: DeviceKind, meter: Meter) -> Answer:
-        """Return whether it selects devices of a kind, or the error; raise Paused if there is no time to find out."""
+    def answer(self, kind: DeviceKind, meter: Meter | nullcontext[None] = UNMETERED) -> Answer:
+        """Return whether it selects devices of a kind, or the error; raise Paused if the meter has no time left."""
         base = kind.base
         known = self._by_kind.get(base)
         if known is None:
