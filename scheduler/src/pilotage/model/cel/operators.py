@@ -37,7 +37,7 @@ def duration(nanos: int) -> Duration:
     """Return a duration within 64 bits of nanoseconds, or raise."""
     if INT_MIN <= nanos <= INT_MAX:
         return Duration(nanos)
-    raise EvaluationError("duration overflow")
+    raise EvaluationError("integer overflow")
 
 
 def timestamp(nanos: int) -> Timestamp:
@@ -45,6 +45,13 @@ def timestamp(nanos: int) -> Timestamp:
     if TIME_MIN <= nanos <= TIME_MAX:
         return Timestamp(nanos)
     raise EvaluationError("timestamp overflow")
+
+
+RECEIVERS = frozenset({str, Duration, Timestamp})  # cel-go asks these first, and then does not name the operator
+
+
+def _no_operator(kind: type, known: frozenset[type], name: str) -> EvaluationError:
+    return no_overload("" if kind in known or kind in RECEIVERS else name)
 
 
 ADDABLE = frozenset({int, UInt, float, str, bytes, tuple, Duration, Timestamp})
@@ -64,7 +71,7 @@ def add(left: Any, right: Any) -> Any:
             return duration(left.nanos + right.nanos)
     if {kind, other} == {Duration, Timestamp}:
         return timestamp(left.nanos + right.nanos)
-    raise no_overload("" if kind in ADDABLE else "_+_")
+    raise _no_operator(kind, ADDABLE, "_+_")
 
 
 def subtract(left: Any, right: Any) -> Any:
@@ -82,7 +89,7 @@ def subtract(left: Any, right: Any) -> Any:
         return timestamp(left.nanos - right.nanos)
     if kind is Timestamp and other is Timestamp:
         return duration(left.nanos - right.nanos)
-    raise no_overload("" if kind in (int, UInt, float, Duration, Timestamp) else "_-_")
+    raise _no_operator(kind, frozenset({int, UInt, float, Duration, Timestamp}), "_-_")
 
 
 def multiply(left: Any, right: Any) -> Any:
@@ -95,7 +102,7 @@ def multiply(left: Any, right: Any) -> Any:
             return left * right
         if kind is UInt:
             return unsigned(int(left) * int(right))
-    raise no_overload("" if kind in (int, UInt, float) else "_*_")
+    raise _no_operator(kind, frozenset({int, UInt, float}), "_*_")
 
 
 def divide(left: Any, right: Any) -> Any:
@@ -111,7 +118,7 @@ def divide(left: Any, right: Any) -> Any:
             if kind is UInt:
                 return UInt(quotient)
             return integer(quotient if (left < 0) == (right < 0) else -quotient)
-    raise no_overload("" if kind in (int, UInt, float) else "_/_")
+    raise _no_operator(kind, frozenset({int, UInt, float}), "_/_")
 
 
 def _float_division(left: float, right: float) -> float:
@@ -132,7 +139,7 @@ def modulo(left: Any, right: Any) -> Any:
             raise EvaluationError("integer overflow")
         rest = abs(left) % abs(right)
         return UInt(rest) if kind is UInt else (-rest if left < 0 else rest)
-    raise no_overload("" if kind in (int, UInt) else "_%_")
+    raise _no_operator(kind, frozenset({int, UInt}), "_%_")
 
 
 def negate(value: Any) -> Any:

@@ -27,49 +27,8 @@ from pilotage.model.cel.syntax import (
 from pilotage.model.cel.types import TYPE_VALUES
 from pilotage.model.cel.values import Optional, equal, key_of
 
-# kube-scheduler has these, too.
-UNSUPPORTED = frozenset(
-    [
-        "format",
-        "ip",
-        "isIP",
-        "isCanonical",
-        "cidr",
-        "isCIDR",
-        "family",
-        "containsIP",
-        "containsCIDR",
-        "prefixLength",
-        "masked",
-        "isUnspecified",
-        "isLoopback",
-        "isLinkLocalMulticast",
-        "isLinkLocalUnicast",
-        "isGlobalUnicast",
-        "url",
-        "isURL",
-        "getScheme",
-        "getHost",
-        "getHostname",
-        "getPort",
-        "getEscapedPath",
-        "getQuery",
-        "named",
-        "validate",
-        "timestamp",
-        "duration",
-        "getFullYear",
-        "getMonth",
-        "getDate",
-        "getDayOfMonth",
-        "getDayOfWeek",
-        "getDayOfYear",
-        "getHours",
-        "getMinutes",
-        "getSeconds",
-        "getMilliseconds",
-    ]
-)
+MOMENTS = frozenset({"timestamp", "duration"})
+CONVERSIONS = MOMENTS | {"int", "uint", "double", "string", "bytes", "bool"}
 PATTERNS = frozenset({"matches", "find", "findAll"})
 FOLDING_BUDGET = 10_000  # of what is computed while compiling
 NOT_CONSTANT: Any = object()
@@ -77,11 +36,12 @@ DEVICE_FIELDS = ("driver", "allowMultipleAllocations", "attributes", "capacity")
 
 
 class Code(NamedTuple):
-    """A compiled node: what evaluates it, its value if that never changes, and how many nodes it has."""
+    """A compiled node: what evaluates it, and what is known of it."""
 
     run: Evaluate
     value: Any = NOT_CONSTANT
     nodes: int = 1
+    failure: str = ""  # why it always fails
 
 
 class Program(NamedTuple):
@@ -190,7 +150,17 @@ class _Compiler:
             self._check_pattern(function.name, operands[1], parts[1].value)
             refusal = ""
         code = Code(called(function, [part.run for part in parts], refusal), nodes=_nodes(parts))
-        return self._folded(code, *parts)
+        folded = self._folded(code, *parts)
+        if folded.failure and len(operands) == 1 and isinstance(operands[0], Literal):
+            self._check_conversion(function.name, operands[0], folded.failure)
+        return folded
+
+    def _check_conversion(self, function: str, node: Literal, failure: str) -> None:
+        """Refuse a conversion of a literal that always fails."""
+        if function in MOMENTS and type(node.value) is str:
+            raise refused(self._source, Problem(node.at, f"invalid {function} argument"))
+        if function in CONVERSIONS:
+            raise CompileError(f"program instantiation failed: {failure}")
 
     def _check_pattern(self, function: str, node: Node, text: str) -> None:
         """Refuse a regular expression that is wrong whatever the text."""
@@ -213,9 +183,6 @@ class _Compiler:
         operands = node.arguments if node.target is None else (node.target, *node.arguments)
         function = function_named(node.function, node.target is not None, len(operands))
         if function is None:
-            if node.function in UNSUPPORTED:
-                text = f"{node.function}() is not supported by this scheduler"
-                raise refused(self._source, Problem(node.at, text))
             raise self._undeclared(node.function, node.at)
         return function, operands
 
@@ -271,7 +238,7 @@ class _Compiler:
         try:
             value = code.run(slots)
         except EvaluationError as error:
-            return Code(_failing(error), nodes=1)
+            return Code(_failing(error), failure=str(error))
         except CostExceeded:
             return code
         finally:

@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from pilotage.model.cel.errors import EvaluationError, no_overload
+from pilotage.model.cel.named_formats import NamedFormat
+from pilotage.model.cel.networks import Address, Network
 from pilotage.model.cel.quantities import CelQuantity
 from pilotage.model.semver import Semver
 
@@ -90,10 +92,13 @@ TYPE_NAMES: dict[type, str] = {
     Semver: "kubernetes.Semver",
     Duration: "google.protobuf.Duration",
     Timestamp: "google.protobuf.Timestamp",
+    Address: "net.IP",
+    Network: "net.CIDR",
+    NamedFormat: "kubernetes.NamedFormat",
 }
 NUMBERS = frozenset({int, UInt, float})
 MAPS = frozenset({dict, Domains})
-OPAQUE = frozenset({CelQuantity, Semver})
+OPAQUE = frozenset({CelQuantity, Semver, Address, Network, NamedFormat})
 
 
 def type_name(value: Any) -> str:
@@ -134,6 +139,8 @@ def equal(left: Any, right: Any) -> bool:
     """Return whether two values are equal as == has it; some types refuse others on their right."""
     kind, other = type(left), type(right)
     if kind in NUMBERS:
+        if kind is float or other is float:
+            return other in NUMBERS and float(left) == float(right)  # as Go compares them, with what float loses
         return other in NUMBERS and bool(left == right)
     if kind is tuple:
         return other is tuple and len(left) == len(right) and all(map(same, left, right))
@@ -190,8 +197,10 @@ def compare(left: Any, right: Any) -> int | None:
     """Return the order of two values as -1, 0 or 1; None if NaN is one; raise if they have none."""
     kind, other = type(left), type(right)
     if kind in NUMBERS and other in NUMBERS:
-        if (kind is float or other is float) and (math.isnan(left) or math.isnan(right)):
-            return None
+        if kind is float or other is float:
+            left, right = float(left), float(right)  # as Go compares them, with what float loses
+            if math.isnan(left) or math.isnan(right):
+                return None
         return _sign(left, right)
     if kind is not other or kind not in ORDERED:
         raise no_overload()
@@ -229,4 +238,7 @@ GO_NAMES: dict[type, str] = {
     Semver: "cel.Semver",
     Duration: "types.Duration",
     Timestamp: "types.Timestamp",
+    Address: "cel.IP",
+    Network: "cel.CIDR",
+    NamedFormat: "cel.Format",
 }
