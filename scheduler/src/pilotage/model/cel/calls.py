@@ -9,7 +9,7 @@ from msgspec import Struct
 from pilotage.model.cel.environment import COMPOUND, Evaluate, Slots, size, spend
 from pilotage.model.cel.errors import no_overload
 from pilotage.model.cel.types import Type, read_type, read_types
-from pilotage.model.cel.values import TYPE_NAMES
+from pilotage.model.cel.values import RECEIVERS, TYPE_NAMES
 
 SIGNATURE = re.compile(r"(?:(?P<receiver>.+)\.)?(?P<arguments>\(.*\)) -> (?P<result>.+)")
 PARAMETER = re.compile(r"\b[A-Z]\b")  # of a generic signature; takes any value
@@ -131,8 +131,8 @@ def _chosen(function: Function, kinds: tuple[type, ...], refusal: str) -> Comput
         function.by_kinds[kinds] = found
     if found is None:
         receiver = function.overloads[0].signature.parameters[0]
-        if refusal and refusal != CALL and TYPE_NAMES[kinds[0]] == receiver.name:
-            refusal = ""  # it is the argument that does not fit
+        if refusal != CALL and (kinds[0] in RECEIVERS or TYPE_NAMES[kinds[0]] == receiver.name):
+            refusal = ""  # it is the argument that does not fit, or the receiver that answers
         call = f"{function.name}({', '.join(TYPE_NAMES[kind] for kind in kinds)})"
         raise no_overload(call if refusal == CALL else refusal)
     return found

@@ -15,6 +15,7 @@ from pilotage.model.cel.values import (
     find,
     key_of,
     of_key,
+    type_name,
 )
 
 
@@ -25,6 +26,24 @@ class Loop(NamedTuple):
     variables: tuple[int, ...]  # slots
     bodies: tuple[Evaluate, ...]
     cost: int  # of a turn
+
+
+class Failed(NamedTuple):
+    """The value of a variable that could not be computed."""
+
+    text: str
+
+
+def bound_variable(slot: int) -> Evaluate:
+    """Return what reads a variable of cel.bind."""
+
+    def read(slots: Slots) -> Any:
+        value = slots[slot]
+        if type(value) is Failed:
+            raise EvaluationError(value.text)
+        return value
+
+    return read
 
 
 def turns(loop: Loop) -> Callable[[Slots], Iterable[Any]]:
@@ -65,7 +84,7 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
         return enumerate(value)
     if type(value) in MAPS:
         return [(of_key(key), each) for key, each in value.items()]
-    raise EvaluationError(f"got '{GO_NAMES[type(value)]}', expected iterable type")
+    raise EvaluationError(f"unsupported comprehension range type: {GO_NAMES[type(value)]}")
 
 
 def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
@@ -161,7 +180,10 @@ def _bound(loop: Loop) -> Evaluate:
     operand, variable, body = loop.operand, loop.variables[0], loop.bodies[0]
 
     def run(slots: Slots) -> Any:
-        slots[variable] = operand(slots)
+        try:
+            slots[variable] = operand(slots)
+        except EvaluationError as error:
+            slots[variable] = Failed(str(error))  # matters only if the variable is used
         return body(slots)
 
     return run
@@ -174,7 +196,7 @@ def _optional(is_flat: bool) -> Callable[[Loop], Evaluate]:
         def run(slots: Slots) -> Any:
             value = operand(slots)
             if type(value) is not Optional:
-                raise no_overload()
+                raise no_overload(f"hasValue({type_name(value)})")
             if not value.is_present:
                 return NONE
             slots[variable] = value.value
@@ -190,10 +212,10 @@ def _sorted_by(loop: Loop) -> Evaluate:
     steps, body, operand = turns(loop), loop.bodies[0], loop.operand
 
     def run(slots: Slots) -> Any:
+        keys = [body(slots) for _ in steps(slots)]
         values = operand(slots)
         if type(values) is not tuple:
             raise no_overload()
-        keys = [body(slots) for _ in steps(slots)]
         spend(slots, len(keys) * max(len(keys).bit_length(), 1))
         return sorted_by(values, keys)
 

@@ -10,7 +10,6 @@ LOOPS: dict[tuple[str, int], tuple[int, str]] = {
     ("all", 2): (1, "all"),
     ("exists", 2): (1, "exists"),
     ("exists_one", 2): (1, "existsOne"),
-    ("existsOne", 2): (1, "existsOne"),
     ("map", 2): (1, "map"),
     ("map", 3): (1, "map"),
     ("filter", 2): (1, "filter"),

@@ -10,6 +10,7 @@ from pilotage.model.cel.values import (
     INT_MAX,
     INT_MIN,
     MAPS,
+    RECEIVERS,
     UINT_MAX,
     Duration,
     Timestamp,
@@ -45,9 +46,6 @@ def timestamp(nanos: int) -> Timestamp:
     if TIME_MIN <= nanos <= TIME_MAX:
         return Timestamp(nanos)
     raise EvaluationError("timestamp overflow")
-
-
-RECEIVERS = frozenset({str, Duration, Timestamp})  # cel-go asks these first, and then does not name the operator
 
 
 def _no_operator(kind: type, known: frozenset[type], name: str) -> EvaluationError:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pilotage.model.cel import operators
-from pilotage.model.cel.access import field, has_field, optional_field
+from pilotage.model.cel.access import field, has_field, is_key, no_key, optional_field
 from pilotage.model.cel.calls import Function, called, function_named
 from pilotage.model.cel.environment import BUDGET, COMPOUND, FIRST_VARIABLE, CostExceeded, Evaluate, Slots, size, spend
 from pilotage.model.cel.errors import CompileError, EvaluationError, no_overload
-from pilotage.model.cel.loops import LOOPS, Loop
+from pilotage.model.cel.loops import LOOPS, Loop, bound_variable
 from pilotage.model.cel.pattern_machine import pattern
 from pilotage.model.cel.pattern_syntax import InvalidPattern, UnsupportedPattern
 from pilotage.model.cel.places import Problem, refused
@@ -28,7 +28,7 @@ from pilotage.model.cel.types import TYPE_VALUES
 from pilotage.model.cel.values import Optional, equal, key_of
 
 MOMENTS = frozenset({"timestamp", "duration"})
-CONVERSIONS = MOMENTS | {"int", "uint", "double", "string", "bytes", "bool"}
+CONVERSIONS = MOMENTS | {"int", "uint", "double", "string", "bytes", "bool", "dyn", "type"}
 PATTERNS = frozenset({"matches", "find", "findAll"})
 FOLDING_BUDGET = 10_000  # of what is computed while compiling
 NOT_CONSTANT: Any = object()
@@ -42,6 +42,7 @@ class Code(NamedTuple):
     value: Any = NOT_CONSTANT
     nodes: int = 1
     failure: str = ""  # why it always fails
+    is_literal: bool = False  # a literal, or a conversion of one
 
 
 class Program(NamedTuple):
@@ -58,7 +59,7 @@ def program(source: str, node: Node) -> Program:
     return Program(code.run, compiler.slots)
 
 
-Scope = dict[str, int]  # the slot of each variable
+Scope = dict[str, Evaluate]  # what reads each variable
 
 
 class _Compiler:
@@ -70,7 +71,7 @@ class _Compiler:
     def compile(self, node: Node, scope: Scope) -> Code:
         match node:
             case Literal():
-                return _constant(node.value)
+                return _constant(node.value)._replace(is_literal=True)
             case Name():
                 return self._name(node, scope)
             case Select():
@@ -90,8 +91,8 @@ class _Compiler:
         return refused(self._source, Problem(at, f"undeclared reference to '{name}' (in container '')"))
 
     def _name(self, node: Name, scope: Scope) -> Code:
-        if (slot := scope.get(node.name)) is not None:
-            return Code(lambda slots: slots[slot])
+        if (variable := scope.get(node.name)) is not None:
+            return Code(variable)
         if node.name == "device":
             return Code(lambda slots: slots[0].as_map())
         if node.name in TYPE_VALUES:
@@ -134,6 +135,8 @@ class _Compiler:
             code = Code(_field_of(node.operand, scope, run, key.value), nodes=nodes)
         else:
             code = Code(lambda slots: field(run(slots), find_key(slots)), nodes=nodes)
+        if key.value is not NOT_CONSTANT and not is_key(key.value):
+            raise CompileError(f"program instantiation failed: {no_key(key.value)}")
         return self._folded(code, operand, key)
 
     def _call(self, node: Call, scope: Scope) -> Code:
@@ -146,21 +149,22 @@ class _Compiler:
         function, operands = self._function(node, scope)
         parts = [self.compile(each, scope) for each in operands]
         refusal = None
-        if function.name in PATTERNS and type(parts[1].value) is str:
+        if function.name in PATTERNS and parts[1].is_literal and type(parts[1].value) is str:
             self._check_pattern(function.name, operands[1], parts[1].value)
             refusal = ""
         code = Code(called(function, [part.run for part in parts], refusal), nodes=_nodes(parts))
         folded = self._folded(code, *parts)
-        if folded.failure and len(operands) == 1 and isinstance(operands[0], Literal):
-            self._check_conversion(function.name, operands[0], folded.failure)
+        if len(parts) == 1 and parts[0].is_literal and function.name in CONVERSIONS:
+            if folded.failure:
+                self._refuse_conversion(function.name, operands[0], folded.failure)
+            return folded._replace(is_literal=True)
         return folded
 
-    def _check_conversion(self, function: str, node: Literal, failure: str) -> None:
-        """Refuse a conversion of a literal that always fails."""
-        if function in MOMENTS and type(node.value) is str:
+    def _refuse_conversion(self, function: str, node: Node, failure: str) -> None:
+        """Refuse a conversion of a literal, which always fails."""
+        if function in MOMENTS and isinstance(node, Literal) and type(node.value) is str:
             raise refused(self._source, Problem(node.at, f"invalid {function} argument"))
-        if function in CONVERSIONS:
-            raise CompileError(f"program instantiation failed: {failure}")
+        raise CompileError(f"program instantiation failed: {failure}")
 
     def _check_pattern(self, function: str, node: Node, text: str) -> None:
         """Refuse a regular expression that is wrong whatever the text."""
@@ -198,7 +202,7 @@ class _Compiler:
             return _charged(slots, tuple(_present(runs, optional, slots)))
 
         code = Code(with_optional if any(optional) else plain, nodes=_nodes(parts))
-        return self._folded(code, *parts)
+        return self._folded(code, *parts)._replace(is_literal=not parts)
 
     def _map(self, node: MapLiteral, scope: Scope) -> Code:
         parts = [(self.compile(each.key, scope), self.compile(each.value, scope)) for each in node.entries]
@@ -217,14 +221,14 @@ class _Compiler:
 
     def _macro(self, node: Macro, scope: Scope) -> Code:
         operand = self.compile(node.operand, scope)
-        inner = dict(scope)
-        for variable in node.variables:
-            inner[variable] = self.slots
-            self.slots += 1
+        places = tuple(range(self.slots, self.slots + len(node.variables)))
+        self.slots += len(places)
+        reader = bound_variable if node.name == "bind" else _variable
+        inner = scope | {name: reader(place) for name, place in zip(node.variables, places, strict=True)}
         bodies = [self.compile(each, inner) for each in node.bodies]
         loop = Loop(
             operand.run,
-            tuple(inner[variable] for variable in node.variables),
+            places,
             tuple(body.run for body in bodies),
             _nodes(bodies) + 2,
         )
@@ -244,6 +248,10 @@ class _Compiler:
         finally:
             self._budget = max(slots[BUDGET], 0)
         return _constant(value)
+
+
+def _variable(place: int) -> Evaluate:
+    return lambda slots: slots[place]
 
 
 def _constant(value: Any) -> Code:
@@ -446,6 +454,8 @@ def _binary(name: str) -> Callable[..., Code]:
                 return value
 
             return Code(add, nodes=nodes)
+        if name == "@in" and right.is_literal and right.value == ():
+            return _constant(False)  # whatever is on the left, as cel-go does it
         if name == "@in" and right.value is NOT_CONSTANT:
 
             def is_in(slots: Slots) -> bool:

@@ -97,6 +97,7 @@ TYPE_NAMES: dict[type, str] = {
     NamedFormat: "kubernetes.NamedFormat",
 }
 NUMBERS = frozenset({int, UInt, float})
+RECEIVERS = frozenset({str, Duration, Timestamp})  # cel-go asks these first, and then does not name the function
 MAPS = frozenset({dict, Domains})
 OPAQUE = frozenset({CelQuantity, Semver, Address, Network, NamedFormat})
 
@@ -232,6 +233,9 @@ GO_NAMES: dict[type, str] = {
     str: "types.String",
     bytes: "types.Bytes",
     type(None): "types.Null",
+    tuple: "*types.baseList",
+    dict: "*types.baseMap",
+    Domains: "cel.mapper",
     Optional: "*types.Optional",
     CelType: "*types.Type",
     CelQuantity: "cel.Quantity",
@@ -242,3 +246,39 @@ GO_NAMES: dict[type, str] = {
     Network: "cel.CIDR",
     NamedFormat: "cel.Format",
 }
+
+
+# The same types in the message that an answer is no bool, where it does not follow the rule for numbers.
+PLAIN_NAMES: dict[type, str] = {
+    float: "Double",
+    bytes: "Bytes",
+    type(None): "'null_type'",
+    tuple: "list",
+    dict: "map",
+    Domains: "map",
+    CelQuantity: "'Quantity'",
+    Semver: "'Semver'",
+    Address: "'IP'",
+    Network: "'CIDR'",
+    NamedFormat: "'Format'",
+    Duration: "'Duration'",
+    Timestamp: "'Timestamp'",
+}
+
+
+def as_bool(value: Any) -> bool:
+    """Return a value as Go's bool, or raise with the words of its conversion."""
+    kind = type(value)
+    if kind is bool:
+        return bool(value)
+    if kind is Optional:
+        if not value.is_present:
+            raise EvaluationError("optional.none() dereference")
+        return as_bool(value.value)
+    if kind is str:
+        raise EvaluationError("unsupported native conversion from string to 'bool'")
+    if kind is CelType:
+        raise EvaluationError("type conversion not supported for 'type'")
+    if kind in PLAIN_NAMES:
+        raise EvaluationError(f"type conversion error from {PLAIN_NAMES[kind]} to 'bool'")
+    raise EvaluationError(f"unsupported type conversion from '{type_name(value)}' to bool")

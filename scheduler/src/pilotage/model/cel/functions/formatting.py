@@ -1,5 +1,6 @@
 """string.format: clauses such as %s, %d and %.2f filled in from a list."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -105,8 +106,9 @@ def _nested(value: Any) -> str:
         return quoted(value)
     if type(value) is bytes:
         return f"b{quoted(text_of(value))}"
-    text = _string(value)
-    return quoted(text) if type(value) is float and text in ("NaN", "+Inf", "-Inf") else text
+    if type(value) is float:
+        return _fixed(value, None) if math.isfinite(value) else quoted(text_of(value))
+    return _string(value)
 
 
 def _decimal(value: Any, _: int | None) -> str:
