@@ -392,7 +392,7 @@ RULES: dict[str, list[Rule]] = {
         _call("{}.add({})", "quantity", "quantity"),
         _call("{}.sub({})", "quantity", "quantity"),
         _call("{}.add({})", "quantity", "int"),
-        _call("{}.sub({})", "quantity", "int"),
+        lambda draw, depth: f"{draw.part('quantity', depth)}.sub({draw.pick(NUMBERS[:7])})",
         _texts((*QUANTITIES, *WRONG_QUANTITIES), "quantity"),
         _call("quantity({})", "string"),
         _choice("quantity"),
@@ -444,7 +444,7 @@ RULES: dict[str, list[Rule]] = {
         _or_value("dyn"),
         _choice("dyn"),
         lambda draw, depth: f"{draw.domain('attributes')}[{draw.part('string', depth)}]",
-        _literal(("null", 'b"ab"', "[]", "{}", "device.attributes", "int")),
+        _literal(("null", 'b"ab"', "[]", "{}", "device.attributes")),
         *[_operator(sign, "dyn") for sign in "+-*/%"],
     ],
     "map": [

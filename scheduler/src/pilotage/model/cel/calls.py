@@ -43,7 +43,7 @@ class Function(Struct, frozen=True):
     refusal: str  # what follows "no such overload" if no signature fits: CALL, a name, or nothing
     is_sized: bool  # whether the cost grows with its arguments
     is_metered: bool  # whether it takes the slots first, and pays by itself
-    by_kinds: dict[tuple[type, ...], Compute | None]  # what was found before
+    by_kinds: dict[tuple[type, ...], Compute]  # what was found before
 
 
 FUNCTIONS: dict[tuple[str, bool, int], Function] = {}
@@ -92,7 +92,7 @@ def called(function: Function, operands: Sequence[Evaluate], refusal: str | None
 
     def run(slots: Slots) -> Any:
         values = [operand(slots) for operand in operands]
-        compute = _chosen(function, tuple(map(type, values)), refusal)
+        compute = _chosen(function, values, refusal)
         if is_sized:
             _charge(slots, values)
         return compute(slots, *values) if is_metered else compute(*values)
@@ -105,8 +105,7 @@ def _called_with_two(function: Function, first: Evaluate, second: Evaluate, refu
 
     def run(slots: Slots) -> Any:
         left, right = first(slots), second(slots)
-        kinds = (type(left), type(right))
-        compute = known.get(kinds) or _chosen(function, kinds, refusal)
+        compute = known.get((type(left), type(right))) or _chosen(function, (left, right), refusal)
         if is_sized:
             _charge(slots, (left, right))
         return compute(left, right)
@@ -123,23 +122,37 @@ def _charge(slots: Slots, values: Sequence[Any]) -> None:
         spend(slots, cost)
 
 
-def _chosen(function: Function, kinds: tuple[type, ...], refusal: str) -> Compute:
-    try:
-        found = function.by_kinds[kinds]
-    except KeyError:
-        found = next((each.run for each in function.overloads if _fits(each, kinds)), None)
-        function.by_kinds[kinds] = found
+def _chosen(function: Function, values: Sequence[Any], refusal: str) -> Compute:
+    """Return what computes a function for these values; what does not depend on the elements of lists is remembered."""
+    kinds = tuple(map(type, values))
+    found = function.by_kinds.get(kinds)
+    if found is None:
+        found = next((each.run for each in function.overloads if _fits(each, values)), None)
+        if found is not None and tuple not in kinds:
+            function.by_kinds[kinds] = found
     if found is None:
         receiver = function.overloads[0].signature.parameters[0]
         if refusal != CALL and (kinds[0] in RECEIVERS or TYPE_NAMES[kinds[0]] == receiver.name):
             refusal = ""  # it is the argument that does not fit, or the receiver that answers
+        if function.name == "flatten":
+            shown, *rest = [TYPE_NAMES[kind] for kind in kinds]
+            raise no_overload(f"{shown}.flatten({', '.join(rest)})")
         call = f"{function.name}({', '.join(TYPE_NAMES[kind] for kind in kinds)})"
         raise no_overload(call if refusal == CALL else refusal)
     return found
 
 
-def _fits(overload: Overload, kinds: tuple[type, ...]) -> bool:
-    return all(
-        parameter.name == "dyn" or PARAMETER.fullmatch(parameter.name) is not None or parameter.name == TYPE_NAMES[kind]
-        for parameter, kind in zip(overload.signature.parameters, kinds, strict=True)
-    )
+def _fits(overload: Overload, values: Sequence[Any]) -> bool:
+    return all(map(_is_of, overload.signature.parameters, values))
+
+
+def _is_of(wanted: Type, value: Any) -> bool:
+    """Return whether a value can be of a type; of a list only the first element is looked at."""
+    if wanted.name == "dyn" or PARAMETER.fullmatch(wanted.name):
+        return True
+    if wanted.name != TYPE_NAMES[type(value)]:
+        return False
+    if type(value) is not tuple or not value:
+        return True
+    # Only flatten() takes a list of lists, and it takes any list.
+    return wanted.parameters[0].name == "list" or _is_of(wanted.parameters[0], value[0])

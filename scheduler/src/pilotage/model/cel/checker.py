@@ -36,6 +36,7 @@ from pilotage.model.cel.types import (
     DYN,
     INT,
     LITERAL_TYPES,
+    NULL,
     TYPE_VALUES,
     Type,
     list_of,
@@ -61,7 +62,7 @@ def check(source: str, node: Node) -> None:
     if problems:
         raise refused(source, *sorted(problems, key=lambda problem: problem.at))
     if result not in (BOOL, DYN):
-        raise CompileError(f"must evaluate to bool or the unknown type, not {result}")
+        raise CompileError(f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}")
 
 
 class _Checker:

@@ -22,6 +22,7 @@ from pilotage.model.cel.values import (
 class Loop(NamedTuple):
     """What a macro is made of."""
 
+    name: str
     operand: Evaluate
     variables: tuple[int, ...]  # slots
     bodies: tuple[Evaluate, ...]
@@ -120,35 +121,82 @@ def _is_true(value: Any) -> bool:
     raise no_overload()
 
 
+def _passing(loop: Loop) -> Callable[[Slots, Callable[[Any], None]], None]:
+    """Return what hands each first variable whose condition holds to a collector.
+
+    The error of the last condition that failed is raised in the end, or else the collector's first error.
+    """
+    steps = turns(loop)
+    condition = loop.bodies[0] if len(loop.bodies) > 1 or loop.name in TESTS else None
+
+    def run(slots: Slots, collect: Callable[[Any], None]) -> None:
+        failure: EvaluationError | None = None
+        for item in steps(slots):
+            try:
+                holds = condition is None or _is_true(condition(slots))
+            except EvaluationError as error:
+                failure = error
+                continue
+            if not holds or failure is not None:
+                continue
+            try:
+                collect(item)
+            except EvaluationError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+
+    return run
+
+
+TESTS = frozenset({"existsOne", "filter"})  # their only body is the condition
+
+
 def _exists_one(loop: Loop) -> Evaluate:
-    steps, body = turns(loop), loop.bodies[0]
-    return lambda slots: sum([_is_true(body(slots)) for _ in steps(slots)]) == 1
+    passing = _passing(loop)
+
+    def run(slots: Slots) -> bool:
+        found: list[Any] = []
+        passing(slots, found.append)
+        return len(found) == 1
+
+    return run
 
 
 def _transformed(loop: Loop) -> Evaluate:
     """Return map or transformList: the last body for each element that passes the condition before it."""
-    steps, body = turns(loop), loop.bodies[-1]
-    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+    passing, body = _passing(loop), loop.bodies[-1]
 
     def run(slots: Slots) -> Any:
-        found = tuple([body(slots) for _ in steps(slots) if condition is None or _is_true(condition(slots))])
-        return _charged(slots, found)
+        found: list[Any] = []
+        passing(slots, lambda _: found.append(body(slots)))
+        return _charged(slots, tuple(found))
 
     return run
 
 
 def _filtered(loop: Loop) -> Evaluate:
-    steps, condition = turns(loop), loop.bodies[0]
-    return lambda slots: _charged(slots, tuple([item for item in steps(slots) if _is_true(condition(slots))]))
+    passing = _passing(loop)
+
+    def run(slots: Slots) -> Any:
+        found: list[Any] = []
+        passing(slots, found.append)
+        return _charged(slots, tuple(found))
+
+    return run
 
 
 def _mapped(loop: Loop) -> Evaluate:
     """Return transformMap: the same keys with other values."""
-    steps, body = turns(loop), loop.bodies[-1]
-    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+    passing, body = _passing(loop), loop.bodies[-1]
 
     def run(slots: Slots) -> Any:
-        found = {key_of(key): body(slots) for key in steps(slots) if condition is None or _is_true(condition(slots))}
+        found: dict[Any, Any] = {}
+
+        def collect(key: Any) -> None:
+            found[key_of(key)] = body(slots)
+
+        passing(slots, collect)
         return _charged(slots, found)
 
     return run
@@ -156,14 +204,12 @@ def _mapped(loop: Loop) -> Evaluate:
 
 def _entered(loop: Loop) -> Evaluate:
     """Return transformMapEntry: each body is a map whose entries are added."""
-    steps, body = turns(loop), loop.bodies[-1]
-    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+    passing, body = _passing(loop), loop.bodies[-1]
 
     def run(slots: Slots) -> Any:
         found: dict[Any, Any] = {}
-        for _ in steps(slots):
-            if condition is not None and not _is_true(condition(slots)):
-                continue
+
+        def collect(_: Any) -> None:
             entries = body(slots)
             if type(entries) not in MAPS:
                 raise no_overload()
@@ -171,6 +217,8 @@ def _entered(loop: Loop) -> Evaluate:
                 if find(found, of_key(key))[1]:
                     raise EvaluationError(f"insert failed: key {shown(of_key(key))} already exists")
                 found[key] = value
+
+        passing(slots, collect)
         return _charged(slots, found)
 
     return run

@@ -146,7 +146,7 @@ def negate(value: Any) -> Any:
         return integer(-value)
     if type(value) is float:
         return -value
-    raise no_overload()
+    raise _no_operator(type(value), frozenset({bool}), "-_")
 
 
 def negation(value: Any) -> bool:

@@ -25,7 +25,7 @@ from pilotage.model.cel.syntax import (
     qualified_name,
 )
 from pilotage.model.cel.types import TYPE_VALUES
-from pilotage.model.cel.values import Optional, equal, key_of
+from pilotage.model.cel.values import NONE, Optional, equal, key_of
 
 MOMENTS = frozenset({"timestamp", "duration"})
 CONVERSIONS = MOMENTS | {"int", "uint", "double", "string", "bytes", "bool", "dyn", "type"}
@@ -42,7 +42,8 @@ class Code(NamedTuple):
     value: Any = NOT_CONSTANT
     nodes: int = 1
     failure: str = ""  # why it always fails
-    is_literal: bool = False  # a literal, or a conversion of one
+    is_literal: bool = False  # written as a constant
+    is_planned: bool = False  # a literal, or a conversion of one: what cel-go computes before it runs
 
 
 class Program(NamedTuple):
@@ -71,7 +72,7 @@ class _Compiler:
     def compile(self, node: Node, scope: Scope) -> Code:
         match node:
             case Literal():
-                return _constant(node.value)._replace(is_literal=True)
+                return _constant(node.value)._replace(is_literal=True, is_planned=True)
             case Name():
                 return self._name(node, scope)
             case Select():
@@ -130,12 +131,12 @@ class _Compiler:
         run, find_key = operand.run, key.run
         nodes = operand.nodes + key.nodes + 1
         if node.is_optional:
-            code = Code(lambda slots: optional_field(run(slots), find_key(slots)), nodes=nodes)
+            code = Code(_element(run, find_key, optional_field), nodes=nodes)
         elif type(key.value) is str:
             code = Code(_field_of(node.operand, scope, run, key.value), nodes=nodes)
         else:
-            code = Code(lambda slots: field(run(slots), find_key(slots)), nodes=nodes)
-        if key.value is not NOT_CONSTANT and not is_key(key.value):
+            code = Code(_element(run, find_key, field), nodes=nodes)
+        if key.is_planned and not key.failure and not is_key(key.value):
             raise CompileError(f"program instantiation failed: {no_key(key.value)}")
         return self._folded(code, operand, key)
 
@@ -154,15 +155,15 @@ class _Compiler:
             refusal = ""
         code = Code(called(function, [part.run for part in parts], refusal), nodes=_nodes(parts))
         folded = self._folded(code, *parts)
-        if len(parts) == 1 and parts[0].is_literal and function.name in CONVERSIONS:
+        if len(parts) == 1 and parts[0].is_planned and function.name in CONVERSIONS:
             if folded.failure:
                 self._refuse_conversion(function.name, operands[0], folded.failure)
-            return folded._replace(is_literal=True)
+            return folded._replace(is_planned=True)
         return folded
 
     def _refuse_conversion(self, function: str, node: Node, failure: str) -> None:
         """Refuse a conversion of a literal, which always fails."""
-        if function in MOMENTS and isinstance(node, Literal) and type(node.value) is str:
+        if function in MOMENTS and isinstance(node, Literal):
             raise refused(self._source, Problem(node.at, f"invalid {function} argument"))
         raise CompileError(f"program instantiation failed: {failure}")
 
@@ -202,7 +203,8 @@ class _Compiler:
             return _charged(slots, tuple(_present(runs, optional, slots)))
 
         code = Code(with_optional if any(optional) else plain, nodes=_nodes(parts))
-        return self._folded(code, *parts)._replace(is_literal=not parts)
+        is_planned = all(part.is_planned for part in parts)
+        return self._folded(code, *parts)._replace(is_literal=not parts, is_planned=is_planned)
 
     def _map(self, node: MapLiteral, scope: Scope) -> Code:
         parts = [(self.compile(each.key, scope), self.compile(each.value, scope)) for each in node.entries]
@@ -217,7 +219,8 @@ class _Compiler:
             return _charged(slots, found)
 
         flat = [part for pair in parts for part in pair]
-        return self._folded(Code(run, nodes=_nodes(flat)), *flat)
+        is_planned = all(part.is_planned for part in flat)
+        return self._folded(Code(run, nodes=_nodes(flat)), *flat)._replace(is_planned=is_planned)
 
     def _macro(self, node: Macro, scope: Scope) -> Code:
         operand = self.compile(node.operand, scope)
@@ -227,6 +230,7 @@ class _Compiler:
         inner = scope | {name: reader(place) for name, place in zip(node.variables, places, strict=True)}
         bodies = [self.compile(each, inner) for each in node.bodies]
         loop = Loop(
+            node.name,
             operand.run,
             places,
             tuple(body.run for body in bodies),
@@ -248,6 +252,16 @@ class _Compiler:
         finally:
             self._budget = max(slots[BUDGET], 0)
         return _constant(value)
+
+
+def _element(run: Evaluate, find_key: Evaluate, look_up: Callable[[Any, Any], Any]) -> Evaluate:
+    def element(slots: Slots) -> Any:
+        value = run(slots)
+        if value is NONE or (type(value) is Optional and not value.is_present):
+            return NONE  # whatever the key is
+        return look_up(value, find_key(slots))
+
+    return element
 
 
 def _variable(place: int) -> Evaluate:
