@@ -63,7 +63,20 @@ QUANTITIES = (
     *("1.5Gi", "-3", "+2k", "1n", "0.1n", "9E", "10E", "1024Mi", "9223372036854775807", "1e-3", "0.001Ki", "1M"),
 )
 WRONG_QUANTITIES = ("", "K", "200K", "1.2.3", "1 Gi", "Pi", "abc", "1e", "--1")
-PATTERNS = ("a.*", "^[a-z]+$", "(?i)A1", "\\\\d+", "[[:alpha:]]", "(a|b)*c", "x{2,3}", "\\\\bexample", "", "[^a]", "_+?", "(")
+PATTERNS = (
+    "a.*",
+    "^[a-z]+$",
+    "(?i)A1",
+    "\\\\d+",
+    "[[:alpha:]]",
+    "(a|b)*c",
+    "x{2,3}",
+    "\\\\bexample",
+    "",
+    "[^a]",
+    "_+?",
+    "(",
+)
 NUMBERS = ("0", "1", "2", "-1", "7", "8", "-7", "9223372036854775807", "-9223372036854775808", "0x1F")
 DOUBLES = ("0.0", "1.5", "-2.25", "8.0", "1e3", "1e21", "0.1", "1e-7", "1234567.0")
 UNSIGNED = ("0u", "1u", "8u", "18446744073709551615u")
@@ -248,11 +261,22 @@ def _transformed(macro: str) -> Rule:
 
 
 def _entries(draw: CelDraw, depth: int) -> str:
-    return f'{draw.part("strings", depth)}.transformMapEntry(i, v, {{v: {draw.part("int", depth)}}})'
+    return f"{draw.part('strings', depth)}.transformMapEntry(i, v, {{v: {draw.part('int', depth)}}})"
 
 
 def _formatted(draw: CelDraw, depth: int) -> str:
-    letter, kind = draw.pick((("s", "dyn"), ("d", "int"), ("s", "ints"), ("x", "int"), (".2f", "double"), ("b", "bool"), ("o", "uint"), ("s", "double")))
+    letter, kind = draw.pick(
+        (
+            ("s", "dyn"),
+            ("d", "int"),
+            ("s", "ints"),
+            ("x", "int"),
+            (".2f", "double"),
+            ("b", "bool"),
+            ("o", "uint"),
+            ("s", "double"),
+        )
+    )
     return f'"%{letter}!".format([{draw.part(kind, depth)}])'
 
 
@@ -282,7 +306,9 @@ RULES: dict[str, list[Rule]] = {
         _call("({0} in {1})", "string", "strings"),
         _call("({0} in {1})", "dyn", "dyn"),
         lambda draw, depth: f'("{draw.pick(ATTRIBUTES)}" in {draw.domain("attributes")})',
-        lambda draw, depth: f'("{draw.pick((DRIVER, OTHER_DOMAIN, "zz"))}" in device.{draw.pick(("attributes", "capacity"))})',
+        lambda draw, depth: (
+            f'("{draw.pick((DRIVER, OTHER_DOMAIN, "zz"))}" in device.{draw.pick(("attributes", "capacity"))})'
+        ),
         *[_has] * 3,
         *[_looped(macro) for macro in ("all", "exists", "exists_one")],
         _choice("bool"),
@@ -317,8 +343,12 @@ RULES: dict[str, list[Rule]] = {
         lambda draw, depth: f"type({draw.part('dyn', depth)}) == {draw.pick(('int', 'string', 'bool', 'list'))}",
         _literal(("device.allowMultipleAllocations",)),
         _call("bool({})", "string"),
-        lambda draw, depth: f'timestamp("{draw.pick(MOMENTS)}") {draw.pick(("<", "=="))} timestamp({draw.part("int", depth)})',
-        lambda draw, depth: f'duration("{draw.pick(SPANS)}") + duration("{draw.pick(SPANS)}") > duration("{draw.pick(SPANS)}")',
+        lambda draw, depth: (
+            f'timestamp("{draw.pick(MOMENTS)}") {draw.pick(("<", "=="))} timestamp({draw.part("int", depth)})'
+        ),
+        lambda draw, depth: (
+            f'duration("{draw.pick(SPANS)}") + duration("{draw.pick(SPANS)}") > duration("{draw.pick(SPANS)}")'
+        ),
     ],
     "int": [
         _literal(NUMBERS),
@@ -342,7 +372,9 @@ RULES: dict[str, list[Rule]] = {
         _call("{}[{}]", "ints", "int"),
         _choice("int"),
         _or_value("int"),
-        lambda draw, depth: f'timestamp("{draw.pick(MOMENTS)}").get{draw.pick(PARTS_OF_TIME)}({draw.pick(("", "", chr(34) + "+02:00" + chr(34)))})',
+        lambda draw, depth: (
+            f'timestamp("{draw.pick(MOMENTS)}").get{draw.pick(PARTS_OF_TIME)}({draw.pick(("", "", chr(34) + "+02:00" + chr(34)))})'
+        ),
         lambda draw, depth: f'duration("{draw.pick(SPANS)}").get{draw.pick(PARTS_OF_TIME[-3:])}()',
         lambda draw, depth: f'cidr("{draw.pick(NETWORKS)}").prefixLength()',
         _bind("int"),
@@ -399,7 +431,7 @@ RULES: dict[str, list[Rule]] = {
     ],
     "semver": [
         _texts(VERSIONS[:6], "semver"),
-        lambda draw, depth: f'{draw.domain("attributes")}.{draw.pick(("driverVersion", "pre"))}',
+        lambda draw, depth: f"{draw.domain('attributes')}.{draw.pick(('driverVersion', 'pre'))}",
         _texts(VERSIONS, "semver"),
         lambda draw, depth: f'semver("{draw.pick(VERSIONS)}", true)',
         _call("semver({})", "string"),
@@ -430,7 +462,7 @@ RULES: dict[str, list[Rule]] = {
         lambda draw, depth: draw.part("strings", depth) + draw.bound("filter", ("string",), ("bool",), depth),
         *[_call(f"{{}}.{name}()", "strings") for name in ("sort", "distinct", "reverse")],
         # Only what is surely optional: cel-go panics at [?x, y] and {?k: x} if the type of x is not known.
-        lambda draw, depth: f'[?{_optional_attribute(draw, depth)}, {draw.attribute()}].map(x, string(x))',
+        lambda draw, depth: f"[?{_optional_attribute(draw, depth)}, {draw.attribute()}].map(x, string(x))",
         _transformed("transformList"),
     ],
     "dyn": [

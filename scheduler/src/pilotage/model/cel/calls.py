@@ -87,7 +87,7 @@ def called(function: Function, operands: Sequence[Evaluate], refusal: str | None
     """Return what evaluates a call; a refusal replaces the function's."""
     refusal = function.refusal if refusal is None else refusal
     if len(operands) == 2 and not function.is_metered:
-        return _called_with_two(function, *operands, refusal)
+        return _called_with_two(function, operands[0], operands[1], refusal)
     is_sized, is_metered = function.is_sized, function.is_metered
 
     def run(slots: Slots) -> Any:
@@ -127,7 +127,7 @@ def _chosen(function: Function, values: Sequence[Any], refusal: str) -> Compute:
     kinds = tuple(map(type, values))
     found = function.by_kinds.get(kinds)
     if found is None:
-        found = next((each.run for each in function.overloads if _fits(each, values)), None)
+        found = next((each.run for each in function.overloads if _fits(function, each, values)), None)
         if found is not None and tuple not in kinds:
             function.by_kinds[kinds] = found
     if found is None:
@@ -142,8 +142,13 @@ def _chosen(function: Function, values: Sequence[Any], refusal: str) -> Compute:
     return found
 
 
-def _fits(overload: Overload, values: Sequence[Any]) -> bool:
+def _fits(function: Function, overload: Overload, values: Sequence[Any]) -> bool:
+    if function.name in UNGUARDED and type(values[0]) is tuple:
+        values = ((), *values[1:])
     return all(map(_is_of, overload.signature.parameters, values))
+
+
+UNGUARDED = frozenset({"flatten", "sort"})  # these look at the elements themselves
 
 
 def _is_of(wanted: Type, value: Any) -> bool:
@@ -152,7 +157,4 @@ def _is_of(wanted: Type, value: Any) -> bool:
         return True
     if wanted.name != TYPE_NAMES[type(value)]:
         return False
-    if type(value) is not tuple or not value:
-        return True
-    # Only flatten() takes a list of lists, and it takes any list.
-    return wanted.parameters[0].name == "list" or _is_of(wanted.parameters[0], value[0])
+    return type(value) is not tuple or not value or _is_of(wanted.parameters[0], value[0])

@@ -37,6 +37,8 @@ from pilotage.model.cel.types import (
     INT,
     LITERAL_TYPES,
     NULL,
+    QUANTITY,
+    SEMVER,
     TYPE_VALUES,
     Type,
     list_of,
@@ -62,7 +64,9 @@ def check(source: str, node: Node) -> None:
     if problems:
         raise refused(source, *sorted(problems, key=lambda problem: problem.at))
     if result not in (BOOL, DYN):
-        raise CompileError(f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}")
+        raise CompileError(
+            f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}"
+        )
 
 
 class _Checker:
@@ -150,6 +154,8 @@ class _Checker:
             return kind if kind is not None else self._wrong(node.at, f"undefined field '{node.field}'")
         if is_variable(target):
             self._assign(DYN, target)
+        elif target in (QUANTITY, SEMVER):
+            return self._wrong(node.at, f"unexpected failed resolution of '{target}'")
         elif not is_open(target):
             self._wrong(node.at, f"type '{target}' does not support field selection")
         return DYN
@@ -185,10 +191,11 @@ class _Checker:
                 self.later.append(Problem(*complaint))
 
     def _logical(self, node: Call, parts: Sequence[Type]) -> Type:
+        result = BOOL
         for part, kind in zip(node.arguments, parts, strict=True):
             if not self._assign(kind, BOOL):
-                self._wrong(part.at, f"expected type 'bool' but found '{kind}'")
-        return BOOL
+                result = self._wrong(part.at, f"expected type 'bool' but found '{kind}'")
+        return result
 
     def _resolved(self, name: str, parts: tuple[Type, ...], at: int, is_method: bool = False) -> Type:
         """Return what a function gives for these types; its overloads may agree on dyn only."""
@@ -337,7 +344,7 @@ class _Checker:
             self._assign(DYN, kind)
             return (DYN,) * len(node.variables)
         text = f"expression of type '{kind}' cannot be range of a comprehension (must be list, map, or dynamic)"
-        self._wrong(node.operand.at, text)
+        self._wrong(node.at if node.name == "sortBy" else node.operand.at, text)
         return (ERROR,) * len(node.variables)
 
 

@@ -48,7 +48,7 @@ def bound_variable(slot: int) -> Evaluate:
 
 
 def turns(loop: Loop) -> Callable[[Slots], Iterable[Any]]:
-    """Return what steps through the operand, paying for each turn, with the variables set; gives each (first) variable."""
+    """Return what steps through the operand with the variables set, pays for each turn, and gives the first one."""
     operand, cost, first = loop.operand, loop.cost, loop.variables[0]
     second = loop.variables[1] if len(loop.variables) > 1 else None
 
@@ -89,7 +89,7 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
-    """Return all (False decides) or exists (True decides): the decisive value wins over errors, else the first is raised."""
+    """Return all (False decides) or exists (True does): what decides wins over errors, else the first is raised."""
 
     def build(loop: Loop) -> Evaluate:
         steps, body = turns(loop), loop.bodies[0]
@@ -104,7 +104,7 @@ def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
                     continue
                 if value is decisive:
                     return decisive
-                if value is decisive or type(value) is not bool:
+                if type(value) is not bool:
                     failure = failure or no_overload()
             if failure is not None:
                 raise failure

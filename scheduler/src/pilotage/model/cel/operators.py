@@ -178,13 +178,12 @@ def _ordered(name: str, verdict: Callable[[int, int], bool], quick: Binary) -> B
             return bool(quick(left, right))
         if kind not in COMPARABLE:
             raise no_overload(name)
-        order = compare(left, right)
-        return order is not None and verdict(order, 0)
+        return verdict(compare(left, right), 0)
 
     return decide
 
 
-QUICK = frozenset({int, str, float})
+QUICK = frozenset({int, str})
 less = _ordered("_<_", operator.lt, operator.lt)
 less_or_equal = _ordered("_<=_", operator.le, operator.le)
 greater = _ordered("_>_", operator.gt, operator.gt)

@@ -194,14 +194,16 @@ def _equal_opaque(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def compare(left: Any, right: Any) -> int | None:
-    """Return the order of two values as -1, 0 or 1; None if NaN is one; raise if they have none."""
+def compare(left: Any, right: Any) -> int:
+    """Return the order of two values as -1, 0 or 1; raise if they have none."""
     kind, other = type(left), type(right)
+    if kind is float and math.isnan(left):
+        raise EvaluationError("NaN values cannot be ordered")
     if kind in NUMBERS and other in NUMBERS:
         if kind is float or other is float:
             left, right = float(left), float(right)  # as Go compares them, with what float loses
-            if math.isnan(left) or math.isnan(right):
-                return None
+            if math.isnan(right):
+                raise EvaluationError("NaN values cannot be ordered")
         return _sign(left, right)
     if kind is not other or kind not in ORDERED:
         raise no_overload()

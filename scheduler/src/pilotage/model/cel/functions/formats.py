@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import date
 
 from pilotage.model.cel.calls import declare
+from pilotage.model.cel.environment import Slots, spend
 from pilotage.model.cel.named_formats import NamedFormat
 from pilotage.model.cel.values import NONE, Optional
 from pilotage.model.label_syntax import (
@@ -17,6 +18,8 @@ from pilotage.model.label_syntax import (
     key_complaints,
 )
 
+MOST_MATCHED = 1024  # signs of a text
+SIGNS_PER_UNIT = 100
 LABEL_LENGTH, SUBDOMAIN_LENGTH = 63, 253
 OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
 LABEL_RULE = (
@@ -90,7 +93,8 @@ def _named(name: str) -> Optional:
     return Optional(NamedFormat(FORMATS[name][0], name), True) if name in FORMATS else NONE
 
 
-def _validate(rule: NamedFormat, text: str) -> Optional:
+def _validate(slots: Slots, rule: NamedFormat, text: str) -> Optional:
+    spend(slots, min(len(text), MOST_MATCHED) ** 2 // SIGNS_PER_UNIT)  # the patterns may go back and try again
     found = FORMATS[rule.key][1](text)
     return Optional(tuple(found), True) if found else NONE
 
@@ -103,4 +107,4 @@ def _constant(name: str) -> Callable[[], NamedFormat]:
 declare("format.named", ("(string) -> optional_type(named_format)", _named))
 for each in FORMATS:
     declare(f"format.{each}", ("() -> named_format", _constant(each)))
-declare("validate", ("named_format.(string) -> optional_type(list(string))", _validate))
+declare("validate", ("named_format.(string) -> optional_type(list(string))", _validate), metered=True)

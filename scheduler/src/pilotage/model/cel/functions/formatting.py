@@ -18,7 +18,12 @@ USUAL_PRECISION, MOST_PRECISION = 6, 1000
 INFINITE = frozenset({"NaN", "Infinity", "-Infinity"})
 RAISED = str.maketrans("0123456789-+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺")
 TEXTS = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp, CelType})
-STRING_CLAUSE = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+STRING_CLAUSE = (
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
+    "and timestamps"
+)
+
+NESTED = TEXTS | MAPS | {tuple, type(None)}
 
 Formatter = Callable[[Any, int | None], str]
 
@@ -108,6 +113,8 @@ def _nested(value: Any) -> str:
         return f"b{quoted(text_of(value))}"
     if type(value) is float:
         return _fixed(value, None) if math.isfinite(value) else quoted(text_of(value))
+    if type(value) not in NESTED:
+        raise EvaluationError(f"error during formatting: no formatting function for {type_name(value)}")
     return _string(value)
 
 
@@ -150,7 +157,7 @@ def _scientific(value: Any, precision: int | None) -> str:
     power = int(exponent)
     shown = f"{'-' if power < 0 else ''}{abs(power):02d}".translate(RAISED)
     # kube-scheduler takes the precision for a width.
-    return f"{mantissa}×10{shown}".rjust(places)
+    return f"{mantissa}\u00d710{shown}".rjust(places)
 
 
 def _binary(value: Any, _: int | None) -> str:
@@ -194,7 +201,8 @@ CLAUSES = {
             "bytes",
             "type",
             "null",
-            *map(str, (DURATION.name, TIMESTAMP.name)),
+            DURATION.name,
+            TIMESTAMP.name,
         },
     ),
 }
