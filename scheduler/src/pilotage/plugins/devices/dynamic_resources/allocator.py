@@ -4,15 +4,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pilotage.framework.api.nodes import Ids, Ints, Nodes
+import numpy as np
+
+from pilotage.framework.api.nodes import Bools, Ids, Ints, Nodes
 from pilotage.kinds.devices import Allocation, DeviceClass, ResourceClaim
 from pilotage.model.node import Node
-from pilotage.plugins.devices.dynamic_resources.answers import Answers, Budget
+from pilotage.plugins.devices.dynamic_resources.answers import MOST_STEPS, TIMED_OUT, Answers, Budget
 from pilotage.plugins.devices.dynamic_resources.claim_plans import PlanKey, Planner, plan_key
 from pilotage.plugins.devices.dynamic_resources.error_texts import text_of
 from pilotage.plugins.devices.dynamic_resources.inventory import Inventory
 from pilotage.plugins.devices.dynamic_resources.node_states import NodeStates
 from pilotage.plugins.devices.dynamic_resources.outcomes import (
+    FAILED,
     AllocationFailed,
     Failure,
     NoSolution,
@@ -33,12 +36,15 @@ class NodeAnswers:
     """The outcome for each of many nodes: FITS, CANNOT_ALLOCATE, INVALID_POOLS or FAILED."""
 
     def __init__(self, ask: "Ask", nodes: Nodes, codes: Ids) -> None:
+        self.unfinished: Bools = codes < 0  # out of time, which is a failure, too; the next question goes on from there
+        if self.unfinished.any():
+            codes = np.where(self.unfinished, FAILED, codes)
         self.codes = codes
         self._ask, self._nodes = ask, nodes
 
     def failure(self, place: int) -> str:
         """Return the error text of a node with FAILED."""
-        return self._ask.failure(self._nodes[place].node)
+        return self._ask.failure(self._nodes[place].node, is_unfinished=bool(self.unfinished[place]))
 
 
 class Ask:
@@ -79,12 +85,13 @@ class Ask:
 
     def explain(self, node: Node) -> list[RequestReasons]:
         """Return for each request how many devices there are on a node, and why they cannot be used."""
-        view = self._allocator.inventory.view(node)
-        return reasons_of(self._answers.plan, self.claims, view.states(self._allocator.usage))
+        view, plan = self._allocator.inventory.view(node), self._answers.plan
+        plan.meter.left = MOST_STEPS
+        return reasons_of(plan, self.claims, view.states(self._allocator.usage))
 
-    def failure(self, node: Node) -> str:
+    def failure(self, node: Node, *, is_unfinished: bool = False) -> str:
         """Return the text of the error on a node; "" if there is none now."""
-        found = self._outcome(node)
+        found = TIMED_OUT if is_unfinished else self._outcome(node)
         return self._text(found, node) if isinstance(found, Failure) else ""
 
     def _outcome(self, node: Node) -> Outcome:

@@ -1,11 +1,13 @@
 """The outcomes of a plan for all distinct states of nodes, each searched once."""
 
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 import numpy as np
 
 from pilotage.framework.api.nodes import Bools, Ids, Ints
-from pilotage.plugins.devices.dynamic_resources.node_states import NodeStates, Pools
+from pilotage.plugins.devices.dynamic_resources.meter import STEPS_A_SECOND, Meter
+from pilotage.plugins.devices.dynamic_resources.node_states import SPARE, NodeState, NodeStates, Pools
 from pilotage.plugins.devices.dynamic_resources.outcomes import (
     CANNOT_ALLOCATE,
     FAILED,
@@ -22,9 +24,8 @@ from pilotage.plugins.devices.dynamic_resources.search import Search
 from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
 UNKNOWN: Final = -1
-STEPS_A_SECOND: Final = 400_000
 MOST_STEPS: Final = 20_000  # of one question: less than 50 ms
-FREE_STEPS: Final = 24  # of each search; most do not need more, and there are as many as distinct nodes
+MOST_AT_ONCE: Final = 4_000  # of one search
 TIMED_OUT: Final = Failure(("node ", (What.NODE, 0), ": timed out trying to allocate devices"))
 
 
@@ -32,18 +33,25 @@ class Budget:
     """The steps that searches may take for one question, and each of them in all."""
 
     def __init__(self, timeout: float | None) -> None:
-        self.left = MOST_STEPS
+        self._left = MOST_STEPS
         self._most = None if timeout is None else max(1, int(timeout * STEPS_A_SECOND))
 
-    def run(self, search: Search) -> Outcome | None:
+    @property
+    def is_spent(self) -> bool:
+        """Return whether nothing is left."""
+        return self._left <= 0
+
+    def run(self, search: Search, meter: Meter) -> Outcome | None:
         """Go on with a search, and return its outcome; None if it is to be continued with the next question."""
-        before = search.steps
-        until = before + FREE_STEPS + self.left
-        found = search.run(until if self._most is None else min(until, self._most))
-        self.left -= max(0, min(self.left, search.steps - before - FREE_STEPS))
-        if found is None and self._most is not None and search.steps >= self._most:
-            return TIMED_OUT
-        return found
+        # A search that nothing ends must not keep all others waiting.
+        allowed = min(self._left, MOST_AT_ONCE)
+        if self._most is not None:
+            allowed = min(allowed, self._most - search.steps)
+        meter.left = allowed
+        found = search.run() if allowed > 0 else None
+        self._left -= allowed - meter.left
+        is_over = found is None and self._most is not None and search.steps >= self._most
+        return TIMED_OUT if is_over else found
 
 
 class Answers:
@@ -61,47 +69,58 @@ class Answers:
 
     def __len__(self) -> int:
         """Return the number of outcomes kept."""
-        return len(self._found)
+        return len(self._found) + len(self._paused)
 
     def outcome(self, pools: Pools, budget: Budget) -> Outcome:
         """Return the outcome for the devices that a node sees."""
-        return self._search(pools, budget) or TIMED_OUT
+        while not budget.is_spent:
+            if (found := self._search(pools, budget)) is not None:
+                return found
+        return self._found.get(pools, TIMED_OUT)
 
     def codes(self, numbers: Ids, states: NodeStates, usage: Usage, budget: Budget) -> Ids:
-        """Return the codes for states of nodes."""
+        """Return the codes for states of nodes; UNKNOWN for those that the budget is not enough for."""
         self._catch_up(states)
         codes: Ids = self._codes[numbers]
         unknown: Bools = codes < 0
         if not unknown.any():
             return codes
-        for number in np.unique(numbers[unknown]).tolist():
-            self._answer(number, states, usage, budget)
-        codes = self._codes[numbers]
-        codes[codes < 0] = FAILED  # timed out, to be continued with the next question
-        return codes
+        missing = np.unique(numbers[unknown]).tolist()
+        waiting = [(self._steps(number, states, usage), number) for number in missing]
+        heapify(waiting)  # what has taken longest comes last
+        while waiting and not budget.is_spent:
+            _, number = heappop(waiting)
+            if not self._answer(number, states, usage, budget):
+                heappush(waiting, (self._steps(number, states, usage), number))
+        return self._codes[numbers]
+
+    def _steps(self, number: int, states: NodeStates, usage: Usage) -> int:
+        search = self._paused.get(_state(number, states).pools(usage)) if self._paused else None
+        return 0 if search is None else search.steps
 
     def scores(self, numbers: Ids) -> Ints:
         """Return the scores of states for which codes were asked."""
         return self._scores[numbers]
 
-    def _answer(self, number: int, states: NodeStates, usage: Usage, budget: Budget) -> None:
-        state = states.by_number[number]
-        assert state is not None
+    def _answer(self, number: int, states: NodeStates, usage: Usage, budget: Budget) -> bool:
+        state = _state(number, states)
         found: Outcome | None = Failure((state.trouble,))
         if not state.trouble:
             found = self._search(state.pools(usage), budget)
         if state.shared:
             self._volatile.add(number)
-        if found is not None:
-            self._codes[number] = _code(found)
-            self._scores[number] = found.score if isinstance(found, Solution) else 0
+        if found is None:
+            return False
+        self._codes[number] = _code(found)
+        self._scores[number] = found.score if isinstance(found, Solution) else 0
+        return True
 
     def _search(self, pools: Pools, budget: Budget) -> Outcome | None:
         known = self._found.get(pools)
         if known is not None:
             return known
         search = self._paused.pop(pools, None) or Search(self.plan, pools)
-        found = budget.run(search)
+        found = budget.run(search, self.plan.meter)
         if found is None:
             self._paused[pools] = search
         else:
@@ -124,9 +143,15 @@ class Answers:
             self._shared_version = states.shared_version
             self._codes[list(self._volatile)] = UNKNOWN
             self._volatile.clear()
-        if len(self._found) > 4096 + 2 * len(states.by_number):
+        if len(self) > SPARE + 2 * len(states.by_number):
             self._found.clear()
             self._paused.clear()
+
+
+def _state(number: int, states: NodeStates) -> NodeState:
+    state = states.by_number[number]
+    assert state is not None
+    return state
 
 
 def _code(found: Outcome) -> int:

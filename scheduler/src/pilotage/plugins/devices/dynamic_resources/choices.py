@@ -7,6 +7,7 @@ from pilotage.model.tolerations import first_untolerated
 from pilotage.plugins.devices.dynamic_resources.capacity import Consumed, ImpossibleRequest, consumption
 from pilotage.plugins.devices.dynamic_resources.claim_plans import Alternative, named
 from pilotage.plugins.devices.dynamic_resources.device_kinds import DeviceKind
+from pilotage.plugins.devices.dynamic_resources.meter import Meter
 from pilotage.plugins.devices.dynamic_resources.outcomes import Failure, Part, What
 from pilotage.plugins.devices.dynamic_resources.pools import EVERY_DEVICE, PoolShape
 from pilotage.plugins.devices.dynamic_resources.selection import Selection, selection_of
@@ -38,7 +39,8 @@ class Stopped(Exception):
 class Choices:
     """All that is known of one alternative, for any pool."""
 
-    def __init__(self, claim: int, alternative: Alternative) -> None:
+    def __init__(self, claim: int, alternative: Alternative, meter: Meter) -> None:
+        self._meter = meter
         self.alternative = alternative
         self._claim = claim
         self._class_selections = [selection_of(text) for text in alternative.class_selectors]
@@ -67,12 +69,14 @@ class Choices:
     def passed(self, kind: DeviceKind) -> int:
         """Return how many selectors a kind of device passes before the first that it does not."""
         selections = (*self._class_selections, *self._selections)
-        return next((n for n, each in enumerate(selections) if each.answer(kind) is not True), len(selections))
+        return next(
+            (n for n, each in enumerate(selections) if each.answer(kind, self._meter) is not True), len(selections)
+        )
 
     def _judged(self, kind: DeviceKind) -> Verdict:
         for prefix, selections in ((True, self._class_selections), (False, self._selections)):
             for number, selection in enumerate(selections):
-                answer = selection.answer(kind)
+                answer = selection.answer(kind, self._meter)
                 if answer is False:
                     return UNSELECTED
                 if answer is not True:
@@ -96,8 +100,10 @@ class Choices:
 
     def _impossible(self, text: str) -> Verdict:
         def failure(place: int) -> tuple[Part, ...]:
+            # kube-scheduler leaves out driver and pool where it collects all devices.
+            what = What.DEVICE_ALONE if self.alternative.takes_all else What.DEVICE
             start = named(self._claim, self.alternative.label)
-            return *start, "checking capacity for device ", (What.DEVICE, place), f": {text}"
+            return *start, "checking capacity for device ", (what, place), f": {text}"
 
         return Verdict(True, failure=failure, failure_key=failure(0))
 

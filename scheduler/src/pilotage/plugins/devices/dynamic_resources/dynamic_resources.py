@@ -14,7 +14,7 @@ from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.handle import OFFLINE_API, Handle
-from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import (
     Filter,
     PodGroupPostFilter,
@@ -69,6 +69,8 @@ NO_SOLUTION = hopeless(NO_DEVICES)
 INVALID = hopeless(POOLS_ARE_INVALID)
 UNAVAILABLE = hopeless("resourceclaim not available on the node")
 REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE)  # the codes of the first two are those of the allocator
+# Searches stop when their time is over, if some node fits; kube-scheduler stops them when enough nodes fit.
+STOPPED = hopeless("asked by caller to stop allocating devices: other nodes fit")
 
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
@@ -215,11 +217,12 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
                 answers = state.ask.on_nodes(nodes)
             codes = answers.codes.astype(np.uint16)
             failed = np.flatnonzero(codes == FAILED)
-            if len(failed):
+            if len(failed) and not (answers.unfinished[failed].all() and _fits_somewhere(state, nodes, codes == 0)):
                 raise PluginFailed(answers.failure(int(failed[0])))
+            codes[failed] = len(REJECTIONS) + 1
         searched = codes == 0
         codes[state.unavailable_on(nodes, searched) & searched] = REJECTIONS.index(UNAVAILABLE) + 1
-        return Verdicts(codes, REJECTIONS)
+        return Verdicts(codes, (*REJECTIONS, STOPPED))
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
         """Free a claim that some node cannot use and that no other pod uses; fail if pre_filter was not called."""
@@ -338,6 +341,10 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     def rule_changed(self, pod: Pod, event: Event, old: DeviceTaintRule | None, new: DeviceTaintRule | None) -> bool:
         """Return whether a rule taints other devices now; its status only counts evictions."""
         return old is None or new is None or old.spec != new.spec
+
+
+def _fits_somewhere(state: DeviceCycle, nodes: Nodes, found: Bools) -> bool:
+    return bool((found & ~state.unavailable_on(nodes, found)).any())
 
 
 def _state(cycle: Cycle) -> DeviceCycle | None:

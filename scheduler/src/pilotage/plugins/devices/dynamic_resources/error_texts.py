@@ -22,17 +22,19 @@ def _part(part: Part, node: Node, claims: Sequence[ResourceClaim], views: Sequen
             metadata = claims[index].metadata
             return f"{metadata.namespace}/{metadata.name}"
         case What.DEVICE:
-            return device_name(views, index)
+            return "/".join(device_name(views, index))
+        case What.DEVICE_ALONE:
+            return device_name(views, index)[-1]
         case What.POOL:
             return "/".join(views[index].key)
         case What.NODE:
             return node.name
 
 
-def device_name(views: Sequence[PoolView], place: int) -> str:
+def device_name(views: Sequence[PoolView], place: int) -> tuple[str, ...]:
     """Return driver, pool and name of a device."""
     for view in views:
         if place < view.shape.size:
-            return "/".join((*view.key, view.names[place]))
+            return *view.key, view.names[place]
         place -= view.shape.size
-    return ""
+    raise IndexError(place)

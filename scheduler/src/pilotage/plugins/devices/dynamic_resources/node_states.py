@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from pilotage.framework.api.nodes import Bools, Ids, Nodes
 from pilotage.model.node import Node
 from pilotage.plugins.devices.dynamic_resources.inventory import Inventory, NodeView
-from pilotage.plugins.devices.dynamic_resources.network import Likeness, Views
+from pilotage.plugins.devices.dynamic_resources.network import Likeness, Network, Views
 from pilotage.plugins.devices.dynamic_resources.pools import PoolState
 from pilotage.plugins.devices.dynamic_resources.trail import Trail
 from pilotage.plugins.devices.dynamic_resources.usage import Usage
 
 Pools = tuple[PoolState, ...]
 SPARE = 4096  # states that no node has any more, kept in case that they come back
-MOST_CLUSTERS = 3  # the real one, and copies in which something is tried
+MOST_CLUSTERS = 2  # the real one, and a copy in which something is tried
 
 
 class NodeState:
@@ -54,23 +54,33 @@ class Changes:
         self._inventory, self._usage = inventory, usage
         self._network = inventory.network_version
         self._slices, self._uses = inventory.changed.position, usage.changed.position
-        self.in_shared_pools = False  # whether the last look found use of them changed
+        self.in_shared_pools = False  # whether the last look found their use changed
+        self.in_network = False  # or the pools themselves, or which nodes see them
 
     def names(self) -> set[str] | None:
-        """Return the names of the nodes; None for all."""
+        """Return the names of the nodes whose own pools changed, or the use of them; None for all."""
         inventory, slices, usage = self._inventory, self._inventory.changed, self._usage.changed
         now = inventory.network_version, slices.position, usage.position
         before = self._network, self._slices, self._uses
-        self.in_shared_pools = False
+        self.in_shared_pools = self.in_network = False
         if now == before:
             return set()
         names, pools = slices.since(self._slices), usage.since(self._uses)
         self._network, self._slices, self._uses = now
         self.in_shared_pools = pools is None or any(map(inventory.is_shared, pools))
-        if now[0] != before[0] or names is None or pools is None:
+        self.in_network = now[0] != before[0]
+        if names is None or pools is None:
             return None
         homes = map(inventory.home_of, pools)  # a pool that several nodes share changes no node's state
         return {*names, *(home for home in homes if home is not None)}
+
+
+class Known(NamedTuple):
+    """The state of a node when the network was like this."""
+
+    node: Node
+    network: Network
+    state: NodeState
 
 
 class NodeStates:
@@ -84,16 +94,25 @@ class NodeStates:
         self.shared_version = 0  # grows when something of a shared pool is taken or given back
         self.given: Trail[int] = Trail()  # numbers that have another state now
         self.columns: list[StateColumn] = []
-        self._by_name: dict[str, tuple[Node, NodeState]] = {}  # nodes whose state has not changed
+        self._by_name: dict[str, Known] = {}  # nodes whose own pools have not changed
         self._changes = Changes(inventory, usage)
 
     def of(self, node: Node, likeness: Likeness | None) -> NodeState:
         """Return the state of a node; its likeness need not be computed again."""
-        known = self._by_name.get(node.name)
+        known, network = self._by_name.get(node.name), self._inventory.network
         # Only what several nodes share depends on more than the name.
-        if known is None or (known[0] is not node and not self._inventory.network.empty):
-            known = self._by_name[node.name] = node, self._of(self._inventory.view(node, likeness))
-        return known[1]
+        if known is not None and known.network is network and (known.node is node or network.empty):
+            return known.state
+        shared: Views = ()
+        if not network.empty and not network.trouble:
+            likeness = likeness or network.likeness(node)
+            shared = network.views(likeness, node)
+        if known is not None and known.state.shared == shared and known.state.trouble == network.trouble:
+            state = known.state
+        else:
+            state = self._of(self._inventory.view(node, likeness))
+        self._by_name[node.name] = Known(node, network, state)
+        return state
 
     def _of(self, view: NodeView) -> NodeState:
         usage = self._usage
@@ -139,7 +158,7 @@ class NodeStates:
     def _sweep(self) -> None:
         """Forget the states that no node has."""
         present: set[int] = set().union(*(column.present() for column in self.columns))
-        self._by_name = {name: known for name, known in self._by_name.items() if known[1].number in present}
+        self._by_name = {name: known for name, known in self._by_name.items() if known.state.number in present}
         for key, state in list(self._known.items()):
             if state.number not in present:
                 del self._known[key]
@@ -194,7 +213,7 @@ class StateColumn:
         changed = None if self._nodes is None else nodes.changed_since(self._version)
         names = self._changes.names()
         self._nodes, self._version = nodes, nodes.pods_version
-        if changed is None or names is None:
+        if changed is None or names is None or self._changes.in_network:
             self._doubt(slice(None))
         else:
             self._doubt(changed[changed < self.size])

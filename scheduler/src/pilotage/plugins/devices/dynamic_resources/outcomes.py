@@ -52,6 +52,7 @@ class What(Enum):
 
     CLAIM = "namespace and name of a claim, by its index"
     DEVICE = "driver, pool and name of a device, by its place"
+    DEVICE_ALONE = "name of a device, by its place"
     POOL = "driver and name of a pool, by its index"
     NODE = "name of the node"
 

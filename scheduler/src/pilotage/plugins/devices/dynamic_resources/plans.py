@@ -6,6 +6,7 @@ from pilotage.plugins.devices.dynamic_resources.choices import MOST_KEPT, Choice
 from pilotage.plugins.devices.dynamic_resources.claim_plans import Alternative, ClaimPlan
 from pilotage.plugins.devices.dynamic_resources.constraints import value_of
 from pilotage.plugins.devices.dynamic_resources.device_kinds import DeviceKind
+from pilotage.plugins.devices.dynamic_resources.meter import Meter
 
 
 class Plan:
@@ -20,7 +21,8 @@ class Plan:
             for each in request.alternatives
         ]
         self.alternatives: list[Alternative] = [each for _, each in alternatives]
-        self.choices = [Choices(index, each) for index, each in alternatives]
+        self.meter = Meter()  # of the question that is being answered
+        self.choices = [Choices(index, each, self.meter) for index, each in alternatives]
         self._attributes = sorted({each.attribute for claim in claims for each in claim.constraints})
         self._sights: dict[DeviceKind, Hashable] = {}
 

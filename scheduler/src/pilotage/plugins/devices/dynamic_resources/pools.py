@@ -74,7 +74,8 @@ class PoolView:
     ) -> None:
         self.key, self.pieces, self.shape, self.why = key, pieces, shape, why
         self.names = tuple(name for piece in pieces for name in piece.names) if shape.size else ()
-        self.waits_for_conditions = any(kind.waits_for_conditions for piece in pieces for kind in piece.kinds)
+        devices = pieces if shape.status is READY else ()  # other pools are not looked into
+        self.waits_for_conditions = any(kind.waits_for_conditions for piece in devices for kind in piece.kinds)
         self._counters = counters
         self._index: dict[str, int] | None = None
         self._known: tuple[int, PoolState] | None = None

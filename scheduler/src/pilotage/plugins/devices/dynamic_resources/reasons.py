@@ -2,24 +2,30 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from pilotage.kinds.devices import ResourceClaim
 from pilotage.plugins.devices.dynamic_resources.attempt import Attempt, Device
 from pilotage.plugins.devices.dynamic_resources.claim_plans import Alternative
+from pilotage.plugins.devices.dynamic_resources.meter import Paused
 from pilotage.plugins.devices.dynamic_resources.node_states import Pools
 from pilotage.plugins.devices.dynamic_resources.outcomes import RequestReasons
 from pilotage.plugins.devices.dynamic_resources.plans import Plan
 
 
 def reasons_of(plan: Plan, claims: Sequence[ResourceClaim], pools: Pools) -> list[RequestReasons]:
-    """Return the reasons for each alternative of each request, each as if it were the only one."""
+    """Return the reasons for each alternative of each request, each as if it were the only one.
+
+    As many as the plan's meter allows: expressions may take their time.
+    """
     attempt = Attempt(plan, pools)
-    return [
-        _reasons(attempt, index, f"{claim.metadata.namespace}/{claim.metadata.name}", alternative)
-        for index, (claim, planned) in enumerate(zip(claims, plan.claims, strict=True))
-        for request in planned.requests
-        for alternative in request.alternatives
-    ]
+    found: list[RequestReasons] = []
+    with suppress(Paused):
+        for index, (claim, planned) in enumerate(zip(claims, plan.claims, strict=True)):
+            name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            for request in planned.requests:
+                found.extend(_reasons(attempt, index, name, each) for each in request.alternatives)
+    return found
 
 
 def _reasons(attempt: Attempt, index: int, claim: str, alternative: Alternative) -> RequestReasons:

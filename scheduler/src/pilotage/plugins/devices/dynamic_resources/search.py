@@ -7,6 +7,7 @@ from typing import Final
 from pilotage.plugins.devices.dynamic_resources.attempt import Attempt, Device
 from pilotage.plugins.devices.dynamic_resources.choices import Stopped
 from pilotage.plugins.devices.dynamic_resources.claim_plans import Alternative
+from pilotage.plugins.devices.dynamic_resources.meter import Paused
 from pilotage.plugins.devices.dynamic_resources.outcomes import (
     NO_SOLUTION,
     NO_VALID_SOLUTION,
@@ -18,6 +19,7 @@ from pilotage.plugins.devices.dynamic_resources.pools import PoolState, Status
 from pilotage.plugins.devices.dynamic_resources.preparation import MOST_DEVICES, Needs, prepare
 
 BEFORE_ALL: Final = Device(0, -1)
+TO_BEGIN: Final = 8  # steps; as long as it takes to set up a search
 BEST_SCORE: Final = 8  # of the first alternative; each further one is worth one less
 
 
@@ -50,7 +52,7 @@ class Search:
     """
 
     def __init__(self, plan: Plan, pools: tuple[PoolState, ...]) -> None:
-        self.steps = 0
+        self.steps = 0  # so far
         self._plan, self._pools = plan, pools
         self._attempt = Attempt(plan, pools)
         self._needs: list[Needs] | None = None
@@ -58,25 +60,41 @@ class Search:
         self._way = -1  # not decided yet
         self._points: list[Point] = []
         self._dead: Dead | None = None
+        self._meter = plan.meter
+        self._waiting: tuple[Point, Device] | None = None  # where it was paused: the point, and the last device tried
 
-    def run(self, until: int) -> Outcome | None:
-        """Go on until a number of steps in all, and return the outcome, or None if there is none yet."""
+    def run(self) -> Outcome | None:
+        """Go on while the plan's meter has steps left, and return the outcome, or None if there is none yet."""
+        before = self._meter.left
         try:
-            if self._needs is None:
-                self._needs = prepare(self._plan, self._pools)
-            while self.steps < until:
-                self.steps += 1
-                if self._dead is not None:
-                    if not self._points:
-                        is_invalid = any(pool.shape.status is Status.INVALID for pool in self._pools)
-                        return NO_VALID_SOLUTION if is_invalid else NO_SOLUTION
-                    self._dead = self._back(self._dead)
-                elif self._claim == len(self._plan.claims):
-                    return self._solution()
-                else:
-                    self._dead = self._forward()
+            return self._run()
         except Stopped as error:
             return error.failure
+        except Paused:
+            return None
+        finally:
+            self.steps += before - self._meter.left
+
+    def _run(self) -> Outcome | None:
+        meter, claims = self._meter, len(self._plan.claims)
+        if self._needs is None:
+            self._needs = prepare(self._plan, self._pools)
+            meter.left -= TO_BEGIN
+        while meter.left > 0:
+            meter.left -= 1
+            if self._waiting is not None:
+                point, after = self._waiting
+                self._waiting = None
+                self._dead = self._take_next(point, after)
+            elif self._dead is not None:
+                if not self._points:
+                    is_invalid = any(pool.shape.status is Status.INVALID for pool in self._pools)
+                    return NO_VALID_SOLUTION if is_invalid else NO_SOLUTION
+                self._dead = self._back(self._dead)
+            elif self._claim == claims:
+                return self._solution()
+            else:
+                self._dead = self._forward()
         return None
 
     def _forward(self) -> Dead | None:
@@ -117,6 +135,13 @@ class Search:
 
     def _take_next(self, point: Point, after: Device) -> Dead | None:
         """Take the first device behind another one that can be taken."""
+        try:
+            return self._find_next(point, after)
+        except Paused:
+            self._waiting = point, after
+            raise
+
+    def _find_next(self, point: Point, after: Device) -> Dead | None:
         attempt = self._attempt
         alternative = self._plan.claims[point.claim].requests[point.request].alternatives[point.way]
         choices = self._plan.choices[alternative.number]
@@ -130,7 +155,7 @@ class Search:
                 free &= -1 << (after.place + 1)
             choice = choices.of(self._pools[pool].shape)
             while free and (place := choice.first(free)) >= 0:
-                self.steps += 1
+                self._meter.left -= 1
                 if choice.wrong >> place & 1:
                     raise choice.stop_at(place, attempt.offsets[pool])
                 device = Device(pool, place)
@@ -152,7 +177,7 @@ class Search:
                 if pool == after.pool:
                     free &= -1 << (after.place + 1)
                 choice = choices.of(self._pools[pool].shape)
-                self.steps += choice.judge_all(free)
+                self._meter.left -= choice.judge_all(free)
                 found += (choice.good & free & ~choice.tainted).bit_count()
                 if found >= wanted or choice.wrong & free:
                     return False
@@ -179,7 +204,11 @@ class Search:
             return dead
         if point.failed is None:
             point.failed = set()
-        point.failed.add(attempt.sight(point.device))
+        try:
+            point.failed.add(attempt.sight(point.device))
+        except Paused:  # without it nothing but time is lost
+            self._waiting = point, point.device
+            raise
         return self._take_next(point, point.device)
 
     def _next_way(self, point: Point, dead: Dead) -> Dead | None:

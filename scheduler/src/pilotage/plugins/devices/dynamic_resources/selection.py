@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from pilotage.model.cel import CelDevice, CompileError, EvaluationError, Selector, compile_selector, hinted
 from pilotage.plugins.devices.dynamic_resources.device_kinds import DeviceKind
 from pilotage.plugins.devices.dynamic_resources.expression_devices import seen_by_expressions
+from pilotage.plugins.devices.dynamic_resources.meter import Meter
 from pilotage.plugins.devices.dynamic_resources.outcomes import Part, What
 
 MOST_SELECTORS = 1024  # distinct texts whose answers are kept
@@ -20,26 +21,23 @@ class Selection:
     """The answers of one expression."""
 
     def __init__(self, text: str | None) -> None:
+        self._text = text
         self.complaint = "" if text is not None else ": CEL expression empty (unsupported selector type?)"
-        self._selector: Selector | None = None
+        self._selector: Selector | None = None  # compiled by the first question
         self._by_kind: WeakKeyDictionary[DeviceKind, Answer] = WeakKeyDictionary()
         self._by_projection: OrderedDict[Hashable, Answer] = OrderedDict()
-        if text is not None:
-            try:
-                self._selector = compile_selector(text)
-            except CompileError as wrong:
-                self.complaint = f": CEL compile error: {wrong}"
 
-    def answer(self, kind: DeviceKind) -> Answer:
-        """Return whether it selects devices of a kind, or the error."""
+    def answer(self, kind: DeviceKind, meter: Meter) -> Answer:
+        """Return whether it selects devices of a kind, or the error; raise Paused if there is no time to find out."""
         base = kind.base
         known = self._by_kind.get(base)
         if known is None:
-            known = self._by_kind[base] = self._projected(base)
+            with meter:
+                known = self._by_kind[base] = self._projected(base)
         return known
 
     def _projected(self, kind: DeviceKind) -> Answer:
-        selector = self._selector
+        selector = self._compiled()
         if selector is None:
             return self.complaint
         device = seen_by_expressions(kind)
@@ -50,6 +48,14 @@ class Selection:
                 self._by_projection.popitem(last=False)
             known = self._by_projection[projection] = _evaluated(selector, device)
         return known
+
+    def _compiled(self) -> Selector | None:
+        if self._selector is None and self._text is not None and not self.complaint:
+            try:
+                self._selector = compile_selector(self._text)
+            except CompileError as wrong:
+                self.complaint = f": CEL compile error: {wrong}"
+        return self._selector
 
     def failure(self, answer: str, device: int) -> tuple[Part, ...]:
         """Return the end of an error text, from behind the selector's number."""
