@@ -79,6 +79,7 @@ def _difference(asked: Manifest, real: Manifest) -> str:
     if real.get("runtimeError", "").startswith(BROKEN):
         return ""
     expected = {key: value for key, value in real.items() if key != "cost"}
+    said: Manifest
     try:
         said = ours(asked)
     except Exception:
