@@ -53,7 +53,7 @@ def differences(seed: int, count: int) -> Iterator[str]:
     drawn, chance = expressions(seed), Random(seed)  # noqa: S311 - it must repeat itself
     for first in range(0, count, AT_ONCE):
         some = list(islice(drawn, min(AT_ONCE, count - first)))
-        questions = [
+        questions: list[Manifest] = [
             {"expression": one, "driver": DRIVER, "device": device(chance)} for one in some for _ in range(EACH)
         ]
         told = ""
