@@ -40,7 +40,7 @@ def _state(claim: Manifest) -> Manifest:
     allocation = {key: value for key, value in status.get("allocation", {}).items() if key != "allocationTimestamp"}
     return {
         "allocation": plain(allocation),
-        "reservedFor": sorted([one["resource"], one["name"], one["uid"]] for one in status.get("reservedFor", ())),
+        "reservedFor": sorted(one["uid"] for one in status.get("reservedFor", ())),
         "finalizers": list(claim["metadata"].get("finalizers", ())),
     }
 
