@@ -11,6 +11,7 @@ from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.config.sharing import OwnNodes, Sharing
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.handle import Api
 from pilotage.framework.api.plugin import Permit, Plugin, PostBind, PreBind, Reserve
 from pilotage.framework.runtime.own_nodes import NodesOfProfile
 from pilotage.model.gangs import GangName
@@ -158,6 +159,7 @@ class LiveCore:
         scheduler: str = DEFAULT_SCHEDULER,
         sharing: Sharing | None = None,
         own_nodes: OwnNodes | None = None,
+        plugin_api: Callable[[FakeApi], Api] = lambda api: BindingApi(api.bind),
         **options: Any,
     ) -> None:
         self.api = FakeApi()
@@ -166,7 +168,7 @@ class LiveCore:
         sharing, own_nodes = sharing or Sharing(), own_nodes or OwnNodes()
         own = [] if own_nodes.matcher() is None else [NodesOfProfile(nodes=own_nodes)]
         plugin_set = plugin_set_of(*own, *usual, self.preemption, *plugins, self.binder)
-        outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api, BindingApi(self.api.bind))
+        outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api, plugin_api(self.api))
         time = asyncio.get_running_loop().time
         profiles = {scheduler: Profile(scheduler, plugin_set, 0, sharing, own_nodes)}
         self.core: Core = core(profiles, outside, clock=lambda: 1_000_000 + time(), seed=0, **options)

@@ -102,6 +102,7 @@ class Play:
             self.a_group_that_is_scheduled,
             self.evictions,
             self.volumes,
+            self.devices,
             self.a_lease_that_is_deleted,
             self.somebody_reads_the_metrics,
             self.somebody_reads_the_profiles,
@@ -182,6 +183,19 @@ class Play:
             return found["metadata"].get("annotations", {}).get(SELECTED_NODE)
 
         self.until(chosen, "a node is chosen for the volume", binding)
+
+    def devices(self) -> None:
+        """A claim whose parameters clients that speak JSON would change is written in other ways than most."""
+        plain = self.neighbours.plain
+        self.kubectl.create(device_class("devices"), devices_of(plain.node, "first", "second"))
+        for name, parameters in (("usual", '{"a":1}'), ("odd", '{ "a" : null }')):
+            file = self.neighbours.folder / f"{name}-claim.json"
+            file.write_text(json.dumps(device_claim(name)).replace('"HERE"', parameters))
+            path = f"/apis/resource.k8s.io/v1/namespaces/{PLAY}/resourceclaims"
+            self.kubectl("create", "--raw", path, "-f", str(file))  # as it is, to the byte
+            entry = {"name": "device", "resourceClaimName": name}
+            self.create(plain, f"with-{name}-device", spec={"resourceClaims": [entry]})
+            self.until_bound(plain, f"with-{name}-device")
 
     def a_lease_that_is_deleted(self) -> None:
         """Whoever leads makes it again."""
@@ -324,6 +338,25 @@ def claim(name: str) -> dict[str, Any]:
     }
     metadata = {"name": name, "namespace": PLAY}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+
+
+def device_class(name: str) -> dict[str, Any]:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}, "spec": {}}
+
+
+def devices_of(node: str, *devices: str) -> dict[str, Any]:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    each = [{"name": name} for name in devices]
+    spec = {"driver": "devices.example.com", "nodeName": node, "pool": pool, "devices": each}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec}
+
+
+def device_claim(name: str) -> dict[str, Any]:
+    request = {"name": "one", "exactly": {"deviceClassName": "devices"}}
+    config = {"opaque": {"driver": "devices.example.com", "parameters": "HERE"}}
+    spec = {"devices": {"requests": [request], "config": [config]}}
+    metadata = {"name": name, "namespace": PLAY}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
 
 
 def volume(name: str, node: str) -> dict[str, Any]:

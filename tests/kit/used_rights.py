@@ -5,7 +5,7 @@ A right is needed if something was asked for and granted that no other right of 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from kit.commands import Kubectl, Manifest
 from kit.documented_rights import Right, rights
 
 EVERYTHING = "*"
+# Whoever writes the status of a claim needs another right, too, which the API server looks up without a word.
+CLAIM_STATUS, CLAIM_BINDING = "resourceclaims/status", "resourceclaims/binding"
 OF_THE_CHART = "app.kubernetes.io/name=pilotage"
 RELEASE = "app.kubernetes.io/instance"
 
@@ -130,7 +132,7 @@ def requests(audit_log: Path, namespace: str) -> Iterator[Request]:
         event = json.loads(line)
         target, user = event.get("objectRef"), event["user"]["username"]
         if target and "resource" in target and user.startswith(prefix):
-            yield Request(
+            found = Request(
                 user,
                 target.get("namespace", ""),
                 target.get("apiGroup", ""),
@@ -139,6 +141,9 @@ def requests(audit_log: Path, namespace: str) -> Iterator[Request]:
                 target.get("name", ""),
                 event.get("responseStatus", {}).get("code", 0),
             )
+            yield found
+            if found.resource == CLAIM_STATUS:
+                yield replace(found, resource=CLAIM_BINDING)
 
 
 def needed(granted: Iterable[Grant], asked: Iterable[Request]) -> set[str]:

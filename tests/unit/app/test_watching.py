@@ -9,7 +9,7 @@ import pytest
 
 from kit.small_api import SmallApi, small_api
 from pilotage import app
-from pilotage.app.informers import KnownPods, Watching, kinds_read
+from pilotage.app.informers import KnownPods, Watching, is_listed, kinds_read
 from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.kinds.devices import ResourceClaim
@@ -105,6 +105,20 @@ async def test_what_the_server_does_not_serve_is_done_without(
     assert [str(each.resource) for each in watching.reflectors] == ["nodes", "poddisruptionbudgets.policy", "pods"]
     text = "the API server does not serve resourceclaims.resource.k8s.io; plugins that read it see no objects"
     assert text in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_served"),
+    [
+        (b'{"resources":[{"name":"deviceclasses"},{"name":"resourceclaims/status"}]}', False),
+        (b'{"resources":[{"name":"devicetaintrules"}]}', True),
+        (b'{"resources":[]}', True),
+        (b"{}", True),
+        (b"not JSON", True),
+    ],
+)
+def test_a_server_that_knows_the_group_may_lack_a_kind_of_it(answer: bytes, is_served: bool) -> None:
+    assert is_listed(answer, "devicetaintrules") is is_served
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])

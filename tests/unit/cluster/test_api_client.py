@@ -78,6 +78,14 @@ class TestRequests:
         assert b"Content-Type: application/strategic-merge-patch+json\r\n" in server.requests[0]
         assert b"Content-Type: application/merge-patch+json\r\n" in server.requests[1]
 
+    async def test_the_encoding_that_is_asked_for_and_sent(self, serve: Any, client_of: Any) -> None:
+        server = await serve(answer_all)
+        await client_of(server).get("/a", accept="application/x")
+        await client_of(server).put("/a", b"x", content_type="application/x")
+        assert b"Accept: application/x\r\n" in server.requests[0]
+        assert server.requests[0].count(b"Accept:") == 1
+        assert b"Content-Type: application/x\r\n" in server.requests[1]
+
     @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "a", "/\u00e9", "/a#b", "/a?b?c d", ""])
     async def test_what_would_break_out_of_the_request_is_not_sent(self, serve: Any, client_of: Any, path: str) -> None:
         server = await serve(answer_all)

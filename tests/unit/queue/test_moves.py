@@ -109,6 +109,41 @@ class TestEvents:
         assert sorted({name for plugin in (fit, taint) for name, *_ in plugin.asked}) == asked
         assert [place == "active" for place in world.places(*pods)] == [pod.name in asked for pod in pods]
 
+    @pytest.mark.parametrize(
+        ("named", "rejectors", "asked"),
+        [
+            pytest.param(["default/one", "default/gone"], ["Fit"], ["one"], id="only the pods that it concerns"),
+            pytest.param([], ["Fit"], [], id="a change that concerns no pod"),
+            pytest.param(None, ["Fit"], ["one", "other"], id="a change that may concern any"),
+            pytest.param(["default/one"], ["Fit", "Taint"], ["one", "other"], id="another rejector waits for it, too"),
+            pytest.param(ValueError("no"), ["Fit"], ["one", "other"], id="all, where the plugin cannot tell"),
+        ],
+    )
+    def test_a_change_for_some_pods_asks_nobody_else(
+        self,
+        make_world: Callable[..., Any],
+        named: list[str] | Exception | None,
+        rejectors: list[str],
+        asked: list[str],
+    ) -> None:
+        def only_pods(old: Any, new: Any) -> list[str] | None:
+            if isinstance(named, Exception):
+                raise named
+            return named
+
+        plugins = make_world()
+        fit, taint = plugins.fit, plugins.taint
+        fit.only_pods = only_pods
+        narrow = Retry(Resource.NODE, Action.ADD, "hint", only_pods="only_pods")
+        wide = Retry(Resource.NODE, Action.ADD, "hint")
+        world = make_world(retries={"default-scheduler": [(fit, narrow), (taint, wide)]})
+        pods = [make_pod(name) for name in ("one", "other")]
+        for pod in pods:
+            world.park(pod, rejectors)
+        world.wait_for_backoff()
+        world.queue.move_all(NODE_ADD)
+        assert sorted({name for plugin in (fit, taint) for name, *_ in plugin.asked}) == asked
+
     def test_profiles_are_apart(self, make_world: Callable[..., Any]) -> None:
         world = make_world()
         world = make_world(retries=world.retries | {"batch": []})

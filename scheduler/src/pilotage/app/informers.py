@@ -5,11 +5,14 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
+import msgspec
+
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.watch.known_objects import Sink
 from pilotage.cluster.watch.reflector import Reflector
 from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
+from pilotage.kinds.devices import ResourceClaim
 from pilotage.kinds.every import OURS
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.node import Node
@@ -18,6 +21,8 @@ from pilotage.profiles import Profile
 
 log = logging.getLogger(__name__)
 
+# Besides pods and nodes, what a former leader may have decided until a moment ago.
+DECIDED_BY_SCHEDULERS = frozenset({ResourceClaim})
 PAUSE = 1.0  # seconds until the next request to an API server that does not respond
 
 
@@ -96,8 +101,9 @@ class Watching:
             await reflector.wait_until_synced()
 
     async def refresh(self) -> None:
-        """Relist pods and nodes and wait for it: another leader may have acted until a moment ago."""
-        again = (self.nodes, self.pods)
+        """Relist what leaders change and wait for it: another one may have acted until a moment ago."""
+        decided = [each for each in self.reflectors if each.resource.shape in DECIDED_BY_SCHEDULERS]
+        again = (self.nodes, *decided, self.pods)
         tasks = [self._tasks.pop(reflector) for reflector in again]
         for task in tasks:
             task.cancel()
@@ -105,8 +111,8 @@ class Watching:
         for reflector in again:
             reflector.expire()
             self._run(reflector)
-        await self.nodes.wait_until_synced()
-        await self.pods.wait_until_synced()
+        for reflector in again:
+            await reflector.wait_until_synced()
 
     def unsynced(self) -> list[str]:
         """Return the resources that have not been listed yet."""
@@ -156,10 +162,10 @@ class Watching:
             return True  # the watch will find it as soon as it exists
         while True:
             try:
-                await self._api.get(f"/apis/{resource.group}/{resource.version}")
+                answer = await self._api.get(f"/apis/{resource.group}/{resource.version}")
             except ApiError as error:
                 if error.status == 404:
-                    log.warning("the API server does not serve %s; plugins that read it see no objects", resource)
+                    _warn_of_missing(resource)
                     return False
                 if error.status < 500 and error.status != 429:
                     return True  # the watch will report what is wrong
@@ -167,13 +173,38 @@ class Watching:
             except (Unreachable, OutcomeUnknown) as error:
                 self._wait_for_answer(error)
             else:
-                return True
+                if not (is_served := is_listed(answer, resource.plural)):
+                    _warn_of_missing(resource)
+                return is_served
             await asyncio.sleep(PAUSE)
 
     def _wait_for_answer(self, error: Exception) -> None:
         if str(error) != self._trouble:  # once, not every second
             log.warning("the API server does not respond, retrying every second: %s", error)
         self._trouble = str(error)
+
+
+def _warn_of_missing(resource: ApiResource[Any]) -> None:
+    log.warning("the API server does not serve %s; plugins that read it see no objects", resource)
+
+
+def is_listed(answer: bytes, plural: str) -> bool:
+    """Return whether an API server's answer about a group and version lists a resource; True if it lists none."""
+    try:
+        found = msgspec.json.decode(answer, type=_Served).resources
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return True
+    return not found or any(each.name == plural for each in found)
+
+
+class _Name(msgspec.Struct):
+    name: str = ""
+
+
+class _Served(msgspec.Struct):
+    """The resources of a group and version."""
+
+    resources: list[_Name] | None = None
 
 
 def kinds_read(profiles: Mapping[str, Profile]) -> set[type[KubeObject]]:

@@ -340,3 +340,7 @@ class ResourceClaim(KubeObject, group=GROUP, version="v1", plural="resourceclaim
     metadata: ClaimMetadata
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
+
+    def holds_something(self) -> bool:
+        """Return whether the claim has devices, which are not free because nobody can read the claim."""
+        return self.status.allocation is not None

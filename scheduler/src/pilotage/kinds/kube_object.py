@@ -104,6 +104,10 @@ class KubeObject(Struct, metaclass=KindMeta, gc=False, rename="camel"):
 
     metadata: Metadata
 
+    def holds_something(self) -> bool:
+        """Return whether the last known state must count while the object cannot be decoded."""
+        return False
+
     def says_the_same_as(self, other: Any) -> bool:
         """Return whether no field that plugins read differs, so that cached results stay valid."""
         return False

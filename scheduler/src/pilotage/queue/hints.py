@@ -1,7 +1,7 @@
 """Queueing hints: whether an event is worth a retry of a pod, according to the plugins that rejected it."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from time import perf_counter
 from typing import Any, Protocol
@@ -31,7 +31,7 @@ Retries = Mapping[str, Sequence[tuple[Named, Retry]]]
 # By scheduler name and plugin: the hint for one event, None if it always helps.
 PluginHints = dict[str, dict[str, list[Hint | None]]]
 
-Namer = Callable[[Any, Any], GangName | None]
+Namer = Callable[[Any, Any], Any]  # of a gang or of pods
 
 
 class Strategy(IntEnum):
@@ -54,7 +54,7 @@ class Hints:
         self._known: dict[Event, PluginHints] = {}
         self._ranks: dict[Event, dict[Rejector, int]] = {}
         self._rejectors: dict[Event, tuple[frozenset[Rejector], frozenset[Rejector]]] = {}
-        self._namers: dict[Event, dict[Rejector, list[Namer]]] = {}
+        self._namers: dict[tuple[Event, str], dict[Rejector, list[Namer]]] = {}
         self._logged: set[tuple[str, Event]] = set()
 
     def hints_for(self, event: Event) -> PluginHints:
@@ -88,9 +88,28 @@ class Hints:
             found = self._rejectors[event] = every, frozenset() if event.is_wildcard else every - one_by_one
         return found
 
+    def only_pods(self, event: Event, old: Any, new: Any) -> dict[Rejector, Collection[str]]:
+        """Return the plugins for which the event only concerns certain pods, with their keys."""
+        if new is NOT_UNDERSTOOD or not (namers := self._namers_of(event, "only_pods")):
+            return {}
+        found: dict[Rejector, Collection[str]] = {}
+        for rejector, asked in namers.items():
+            try:
+                named = [namer(old, new) for namer in asked]
+            except Exception:
+                log.exception(
+                    "plugin %s failed to name the pods that %s concerns, so all of them are checked",
+                    rejector[1],
+                    event.name,
+                )
+                continue
+            if all(keys is not None for keys in named):
+                found[rejector] = named[0] if len(named) == 1 else {key for keys in named for key in keys}
+        return found
+
     def only_gangs(self, event: Event, old: Any, new: Any) -> dict[Rejector, set[GangName]]:
         """Return the plugins for which the event only concerns pods of certain gangs, with those gangs."""
-        if new is NOT_UNDERSTOOD or not (namers := self._gang_namers(event)):
+        if new is NOT_UNDERSTOOD or not (namers := self._namers_of(event, "only_gang")):
             return {}
         found: dict[Rejector, set[GangName]] = {}
         for rejector, asked in namers.items():
@@ -104,20 +123,21 @@ class Hints:
                 )
         return found
 
-    def _gang_namers(self, event: Event) -> dict[Rejector, list[Namer]]:
-        found = self._namers.get(event)
+    def _namers_of(self, event: Event, which: str) -> dict[Rejector, list[Namer]]:
+        """Return the methods that narrow an event down, of plugins that do so whenever it matches."""
+        found = self._namers.get((event, which))
         if found is None:
             asked = [
-                ((scheduler, plugin.name), plugin, retry.only_gang)
+                ((scheduler, plugin.name), plugin, getattr(retry, which))
                 for scheduler, registered in self.retries.items()
                 for plugin, retry in registered
                 if retry.matches(event)
             ]
-            wide = {rejector for rejector, _, only_gang in asked if only_gang is None}
-            found = self._namers[event] = {}
-            for rejector, plugin, only_gang in asked:
-                if only_gang is not None and rejector not in wide:
-                    found.setdefault(rejector, []).append(getattr(plugin, only_gang))
+            wide = {rejector for rejector, _, namer in asked if namer is None}
+            found = self._namers[event, which] = {}
+            for rejector, plugin, namer in asked:
+                if namer is not None and rejector not in wide:
+                    found.setdefault(rejector, []).append(getattr(plugin, namer))
         return found
 
     def evaluation(self, event: Event, old: Any, new: Any) -> "Evaluation":

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from time import perf_counter
 from typing import Any
 
@@ -31,7 +31,7 @@ from pilotage.queue.queue_view import QueueView
 from pilotage.queue.queued_pod import Place, QueuedPod
 from pilotage.queue.sweep import Sweep
 from pilotage.queue.tentative_skips import TentativeSkips
-from pilotage.queue.unschedulable import gated_pool, unschedulable_pool, waiting_for_any
+from pilotage.queue.unschedulable import Rejector, gated_pool, unschedulable_pool, waiting_for_any
 
 log = logging.getLogger(__name__)
 
@@ -277,9 +277,10 @@ class SchedulingQueue(QueueView):
         if event.is_wildcard:
             return [*self._unschedulable, *self._gated]
         # Thousands of gangs may each wait for a member: skip those that a placed pod does not belong to.
-        narrow = {
+        narrow: dict[Rejector, Collection[str]] = {
             rejector: self._gangs.keys(gangs) for rejector, gangs in self._hints.only_gangs(event, old, new).items()
         }
+        narrow |= self._hints.only_pods(event, old, new)
         return waiting_for_any((self._unschedulable, self._gated), self._hints.ranks(event), narrow)
 
     def _move(self, candidates: Iterable[QueuedPod], event: Event, old: Any, new: Any) -> None:

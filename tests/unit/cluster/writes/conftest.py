@@ -40,7 +40,7 @@ class FakeApi:
     def times(self) -> list[float]:
         return [call.at for call in self.calls]
 
-    async def get(self, path: str) -> bytes:
+    async def get(self, path: str, *, accept: str = "") -> bytes:
         return await self._answer("GET", path, b"null")
 
     async def post(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
@@ -53,7 +53,14 @@ class FakeApi:
         await self._until_sent(may_send)
         return await self._answer("PATCH", path, body)
 
-    async def delete(self, path: str, body: bytes) -> bytes:
+    async def put(
+        self, path: str, body: bytes, *, content_type: str = "", may_send: Callable[[], bool] | None = None
+    ) -> bytes:
+        await self._until_sent(may_send)
+        return await self._answer("PUT", path, body)
+
+    async def delete(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
+        await self._until_sent(may_send)
         return await self._answer("DELETE", path, body)
 
     async def _until_sent(self, may_send: Callable[[], bool] | None) -> None:

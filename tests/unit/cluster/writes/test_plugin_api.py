@@ -39,6 +39,17 @@ async def test_answers_are_plain_data(fake_api: Any) -> None:
     ]
 
 
+async def test_objects_are_replaced_and_deleted_and_read_as_they_are_stored(fake_api: Any, refusal: Any) -> None:
+    server = fake_api({"metadata": {"name": "r1"}}, {"metadata": {}}, refusal(503), {"kind": "Status"}, b"k8s")
+    api = PluginApi(server, allowed, unbound)
+    assert await api.put(PATH, {"spec": {"watts": 300}}, pod=POD) == {"metadata": {"name": "r1"}}
+    assert await api.put(PATH, b'{"raw": 1}', content_type="application/x") == {"metadata": {}}
+    assert await api.delete(PATH, {"preconditions": {"uid": "u"}}, pod=POD) == {"kind": "Status"}
+    assert await api.get_bytes(PATH, "application/x") == b"k8s"
+    assert server.verbs == ["PUT", "PUT", "DELETE", "DELETE", "GET"]
+    assert [call.body for call in server.calls[:2]] == [{"spec": {"watts": 300}}, {"raw": 1}]
+
+
 async def test_what_the_server_refuses_is_why_the_plugin_failed(fake_api: Any, refusal: Any) -> None:
     api = PluginApi(fake_api(refusal(403, "racks is forbidden")), allowed, unbound)
     with pytest.raises(PluginFailed, match=r"^racks is forbidden$") as caught:
@@ -61,7 +72,7 @@ async def test_what_is_created_is_sent_once(fake_api: Any) -> None:
     assert server.verbs == ["POST"]
 
 
-@pytest.mark.parametrize("verb", ["post", "patch"])
+@pytest.mark.parametrize("verb", ["post", "patch", "put", "delete"])
 async def test_a_write_that_is_not_wanted_any_more_is_not_sent(fake_api: Any, verb: str) -> None:
     server, asked = fake_api(), []
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from kit.claim_server import ClaimServer, lost, refused
 from kit.device_scene import claim as claim_of
@@ -93,11 +94,11 @@ def pod(name: str = "web") -> Pod:
 
 
 def got(device: str = "d", parameters: bytes | None = None) -> Allocation:
-    config = ()
-    if parameters is not None:
-        raw = __import__("msgspec").Raw(parameters)
-        config = (AllocatedConfiguration("FromClaim", (), OpaqueConfiguration("a", raw)),)
-    return Allocation(AllocatedDevices((AllocatedDevice("r", "a", "p", device),), config))
+    result = AllocatedDevice("r", "a", "p", device)
+    if parameters is None:
+        return Allocation(AllocatedDevices((result,)))
+    config = AllocatedConfiguration("FromClaim", (), OpaqueConfiguration("a", Raw(parameters)))
+    return Allocation(AllocatedDevices((result,), (config,)))
 
 
 def free(name: str = "a") -> ResourceClaim:
@@ -121,7 +122,7 @@ async def test_a_claim_gets_its_finalizer_then_devices_and_consumer() -> None:
     assert written.status.allocation is not None
     assert written.status.allocation.allocation_timestamp == NOW
     assert stage.known() == written
-    assert [new.status.allocation is not None for _, new in stage.announced] == [False, True]
+    assert [new.status.allocation is not None for _, new in stage.announced] == [True]
     assert len(stage.lanes) == 0
 
 

@@ -189,7 +189,7 @@ def test_a_request_without_a_class_is_an_error() -> None:
 
 
 MINE = "web-uid"
-WITH_CONDITIONS = {"binding_conditions": ("Ready",), "binding_failure_conditions": ("Broken",)}
+WITH_CONDITIONS: dict[str, Any] = {"binding_conditions": ("Ready",), "binding_failure_conditions": ("Broken",)}
 
 
 def reported(**conditions: str) -> tuple[AllocatedDeviceStatus, ...]:
@@ -434,7 +434,8 @@ async def test_a_claim_that_keeps_the_pod_away_is_freed(claims: list[ResourceCla
 
 
 def test_a_simulation_frees_a_claim_in_memory() -> None:
-    there, told = cluster(claim("a", ONE, allocation=got("d", on("n3")))), []
+    there = cluster(claim("a", ONE, allocation=got("d", on("n3"))))
+    told: list[tuple[Any, Any]] = []
     plugin, handle, pod = DynamicResources(), handle_of(there, api=OFFLINE_API), using("a")
     handle.announce = lambda old, new: told.append((old, new))
     plugin.start(handle)
@@ -492,6 +493,32 @@ HELD, FREE = claim("my-gpu", allocation=got("d")), claim("my-gpu")
 def test_which_claims_help(old: ResourceClaim | None, new: ResourceClaim | None, helps: bool) -> None:
     plugin = started(cluster(claim("my-gpu", ONE)))
     assert plugin.claim_changed(claiming(BY_NAME), CLAIM_CHANGED, old, new) is helps
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "keys"),
+    [
+        pytest.param(None, FREE, {"ns/web"}, id="its claim is new"),
+        pytest.param(FREE, HELD, {"ns/web"}, id="it got its devices"),
+        pytest.param(HELD, FREE, None, id="it lost its devices"),
+        pytest.param(HELD, None, None, id="it is gone, and its devices are free"),
+        pytest.param(FREE, None, set(), id="it is gone"),
+        pytest.param(FREE, claim("my-gpu", owner="x"), set(), id="nothing that matters"),
+        pytest.param(None, claim("other"), set(), id="nobody names it"),
+        pytest.param(None, claim("web-gpu", owner="web-uid"), {"ns/web"}, id="its owner"),
+    ],
+)
+def test_whom_a_change_of_a_claim_can_help(
+    old: ResourceClaim | None, new: ResourceClaim | None, keys: set[str] | None
+) -> None:
+    there = cluster(claim("my-gpu", ONE))
+    plugin, handle, pods = DynamicResources(), handle_of(there), {"ns/web": claiming(BY_NAME)}
+    handle.find_pod = pods.get
+    plugin.start(handle)
+    plugin.pre_enqueue(claiming(BY_NAME))
+    plugin.pre_enqueue(claiming(BY_NAME, name="gone"))
+    found = plugin.pods_of(old, new)
+    assert (None if found is None else set(found)) == keys
 
 
 def test_nothing_helps_a_pod_whose_claims_cannot_be_used() -> None:

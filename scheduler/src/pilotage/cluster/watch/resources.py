@@ -73,7 +73,8 @@ def _as_it_is(given: T) -> T:
 def resource_of(kind: type[KubeObject]) -> ApiResource[Any]:
     """Return the resource of a kind."""
     api = kind.api
-    return ApiResource(api.group, api.version, api.plural, kind, _as_it_is, optional=not api.in_kubernetes)
+    optional, outlasts = not api.in_kubernetes, kind.holds_something
+    return ApiResource(api.group, api.version, api.plural, kind, _as_it_is, optional=optional, outlasts=outlasts)
 
 
 def resources_of(kinds: Iterable[type[KubeObject]]) -> list[ApiResource[Any]]:

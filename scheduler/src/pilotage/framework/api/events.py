@@ -112,7 +112,9 @@ class Retry:
     `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that returns whether this change helps this
     pod; old and new are Pods, Nodes or API objects, or None. Without a hint, every such event helps. `only_gang` names
     a method, `(old, new) -> GangName | None`, for a change that can only help pods of the gang that it returns: the
-    hint is not called for other pods. A kind is given by its class or as a Resource.
+    hint is not called for other pods. `only_pods` names a method, `(old, new) -> Collection[str] | None`, for a change
+    that can only help the pods with the keys (namespace/name) that it returns; None if it can help any. A kind is
+    given by its class or as a Resource.
     """
 
     resource: What
@@ -120,6 +122,7 @@ class Retry:
     hint: str | None = None
     for_gang: bool = False  # the hint is the same for all pods of a gang, and is called once for them
     only_gang: str | None = None
+    only_pods: str | None = None
 
     def __post_init__(self) -> None:
         """Use kube-scheduler's name for a class that has one."""

@@ -285,9 +285,9 @@ class ClaimWriter:
 
     def _confirm(self, claim: ResourceClaim) -> ResourceClaim:
         """Take over a state that the server has answered, and retry the pods that it helps."""
-        before = self.latest(claim)
-        if self._ledger.assume(claim):
-            self._handle.announce(None if before is claim else before, claim)
+        before = self._ledger.latest(claim_id(claim))
+        if self._ledger.assume(claim) and (before is None or before.status != claim.status):
+            self._handle.announce(before, claim)
         return claim
 
 

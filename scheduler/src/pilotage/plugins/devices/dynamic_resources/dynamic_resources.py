@@ -1,7 +1,7 @@
 """DynamicResources: places pods where the devices of their claims are free, and allocates them."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -43,11 +43,11 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.devices.dynamic_resources.allocator import Allocator
 from pilotage.plugins.devices.dynamic_resources.binding_conditions import Preparations, preparation
 from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated, is_only_for, without_devices
-from pilotage.plugins.devices.dynamic_resources.claim_changes import helps
+from pilotage.plugins.devices.dynamic_resources.claim_changes import ClaimUsers, helps
 from pilotage.plugins.devices.dynamic_resources.claim_checks import unserved
 from pilotage.plugins.devices.dynamic_resources.claim_writer import ClaimWriter
 from pilotage.plugins.devices.dynamic_resources.device_cycle import DeviceCycle, SettledClaim
-from pilotage.plugins.devices.dynamic_resources.device_world import DeviceWorld, world_of
+from pilotage.plugins.devices.dynamic_resources.device_world import FOLLOWED, DeviceWorld, world_of
 from pilotage.plugins.devices.dynamic_resources.outcomes import (
     FAILED,
     NO_DEVICES,
@@ -87,7 +87,9 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, "claims_are_made"),
-        Retry(Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE | Action.DELETE, "claim_changed"),
+        Retry(
+            Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE | Action.DELETE, "claim_changed", only_pods="pods_of"
+        ),
         Retry(Resource.RESOURCE_SLICE, ANY_CHANGE),
         Retry(Resource.DEVICE_CLASS, ANY_CHANGE),
         Retry(DeviceTaintRule, ANY_CHANGE | Action.DELETE, "rule_changed"),
@@ -105,6 +107,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         """Start without a cluster."""
         super().__post_init__()
         self._join(world_of(self.handle.objects))
+        self._users = ClaimUsers(None)
         self._writer: ClaimWriter | None = None
         self._preparations: Preparations | None = None
 
@@ -113,11 +116,12 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         super().start(handle)
         world = world_of(handle.objects)
         self._join(world)
-        for kind in self.reads:
+        for kind in FOLLOWED:
             handle.on_change(kind, partial(world.noticed, handle.objects))
         if handle.api is OFFLINE_API:
             handle.at_end(world.claims.forget_decisions)  # the next simulation of the cluster starts anew
             return
+        self._users = ClaimUsers(handle.find_pod)
         self._writer = ClaimWriter(handle, world.claims, world.lanes)
         self._preparations = Preparations(handle, world, self._binding_seconds)
 
@@ -146,6 +150,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         """Gate the pod until every claim exists."""
         if not pod.spec.resource_claims:
             return None
+        self._users.note(pod)
         found = self._claims_of(pod)
         return found if isinstance(found, Rejection) else None
 
@@ -337,6 +342,10 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         """Return whether devices are free now, or a claim of the pod has changed."""
         self._world.catch_up(self.handle.objects)
         return helps(pod, old, new, self._claims.find)
+
+    def pods_of(self, old: ResourceClaim | None, new: ResourceClaim | None) -> Collection[str] | None:
+        """Return which pods a change of a claim can help, or None for all."""
+        return self._users.concerned(old, new)
 
     def rule_changed(self, pod: Pod, event: Event, old: DeviceTaintRule | None, new: DeviceTaintRule | None) -> bool:
         """Return whether a rule taints other devices now; its status only counts evictions."""
