@@ -9,7 +9,13 @@ from oracle.claims import MADE, made, state, written
 from oracle.scenario import Manifest
 from pilotage.framework.api.objects import Objects
 from pilotage.kinds.devices import ResourceClaim
-from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated, consumer, finalizer_patch
+from pilotage.model.pod import Pod
+from pilotage.plugins.devices.dynamic_resources.claim_bodies import (
+    as_allocated,
+    consumer,
+    finalizer_patch,
+    is_reserved_for,
+)
 from pilotage.plugins.devices.dynamic_resources.dynamic_resources import DynamicResources
 from pilotage.scheduling.outcome import Placed
 
@@ -20,14 +26,17 @@ def claims_written(objects: Objects, placed: Placed, pod: Manifest) -> dict[str,
     plugin = next((one for one in reserving if isinstance(one, DynamicResources)), None)
     if plugin is None:
         return {}
-    found = written(pod, [_as_written(plugin, one) for one in objects.all(ResourceClaim)])
+    found = written(pod, [_as_written(plugin, one, placed.pod) for one in objects.all(ResourceClaim)])
     return found | _made_for(placed)
 
 
-def _as_written(plugin: DynamicResources, claim: ResourceClaim) -> Manifest:
+def _as_written(plugin: DynamicResources, claim: ResourceClaim, pod: Pod) -> Manifest:
+    """Return a claim as it is once the pod is bound, if it is one of the pod's."""
     decided = plugin.as_reserved(claim)
     assert isinstance(decided, ResourceClaim)
     manifest = _manifest(decided)
+    if not is_reserved_for(decided, pod):
+        manifest["status"].setdefault("reservedFor", []).append({"uid": pod.uid})
     if decided.status.allocation is not None and claim.status.allocation is None:
         manifest["metadata"] |= finalizer_patch(claim)["metadata"]
     return manifest
