@@ -113,18 +113,6 @@ def _attachments(size: int, _random: Random) -> list[Manifest]:
     ]
 
 
-def _devices(size: int, _random: Random) -> list[Manifest]:
-    requests = [{"name": f"r{i}", "exactly": {"deviceClassName": "gpu"}} for i in range(size)]
-    claim = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "device", "namespace": HOSTILE},
-        "spec": {"devices": {"requests": requests}},
-    }
-    wants = {"resourceClaims": [{"name": "d", "resourceClaimName": "device"}]}
-    return [claim, pod_manifest("device", namespace=HOSTILE, cpu="10m", spec=wants)]
-
-
 SHAPES = [
     Shape("pods that wait for a slow driver", 600, _slow_driver, _storage, is_short=True),
     Shape("pod: claims that exist", 2_000, _many_claims, _storage),
@@ -133,5 +121,4 @@ SHAPES = [
     Shape("class: topologies", 15_000, _topologies, _storage),
     Shape("storage capacities", 5_000, _capacities, _storage),
     Shape("attachments", 10_000, _attachments, _storage),
-    Shape("device claim: requests", 15_000, _devices),
 ]

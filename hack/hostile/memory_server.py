@@ -131,7 +131,7 @@ class MemoryServer:
             return self._pod(path).json()
 
     async def post(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None, **_: Any) -> bytes:
-        """Take a bind or an event, or answer a review."""
+        """Take a bind, an event or a claim, or answer a review."""
         await asyncio.sleep(0)
         if may_send is not None and not may_send():
             raise Withheld("it may not be sent")
@@ -143,6 +143,8 @@ class MemoryServer:
                 self._bind(self._pod(path), given["target"]["name"])
             elif "/events" in path:
                 self._note_event(given)
+            elif path.endswith("/resourceclaims"):
+                return self._create(given)
         return b"{}"
 
     async def patch(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None, **_: Any) -> bytes:
@@ -152,7 +154,7 @@ class MemoryServer:
             raise Withheld("it may not be sent")
         with self._loop_watch.own_work():
             if "/pods/" not in path:
-                return self._annotate(path, msgspec.json.decode(body))
+                return self._patch_object(path, msgspec.json.decode(body))
             pod = self._pod(path)
             patch = msgspec.json.decode(body)
             if isinstance(patch, dict):
@@ -162,9 +164,13 @@ class MemoryServer:
             return b'{"metadata":{"resourceVersion":"%d"}}' % pod.version
 
     async def delete(self, path: str, body: bytes = b"", **_: Any) -> bytes:
-        """Delete a pod: it goes at once."""
+        """Delete a pod or a claim: it goes at once."""
         await asyncio.sleep(0)
         with self._loop_watch.own_work():
+            if "/pods/" not in path:
+                kind, found = self._object(path)
+                self.remove(kind, found.key)
+                return b"{}"
             pod = self._pod(path)
             pod.is_leaving = True
             self._changed(pod)
@@ -191,12 +197,24 @@ class MemoryServer:
             raise api_error(404, b"", None)
         return found
 
-    def _annotate(self, path: str, patch: Any) -> bytes:
+    def _patch_object(self, path: str, patch: Any) -> bytes:
         kind, found = self._object(path)
         if isinstance(patch, dict):
-            found.annotate(patch.get("metadata", {}).get("annotations") or {})
+            metadata = patch.get("metadata", {})
+            found.annotate(metadata.get("annotations") or {})
+            found.finalizers = metadata.get("finalizers", found.finalizers)
+            if found.kind == "ResourceClaim":
+                found.patch_status(patch.get("status", {}))
         self._changed(found, kind)
         return found.json()
+
+    def _create(self, manifest: Manifest) -> bytes:
+        metadata = manifest["metadata"]
+        name = f"{metadata.pop('generateName')}{self._version}"
+        metadata |= {"name": name, "uid": name}
+        made = StoredObject(manifest)
+        self.put([(path_of(manifest), made)])
+        return made.json()
 
     def _object(self, path: str) -> tuple[str, StoredObject]:
         """Return where a claim or volume is listed, and the object itself."""

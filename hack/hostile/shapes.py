@@ -30,7 +30,16 @@ class Shape:
 
 def all_shapes() -> dict[str, Shape]:
     """Return every shape of the corpus by its name."""
-    from hostile import claim_shapes, configuration_shapes, gang_shapes, node_shapes, pod_shapes, tenant_shapes
+    from hostile import (
+        claim_shapes,
+        configuration_shapes,
+        device_shapes,
+        gang_shapes,
+        node_shapes,
+        pod_shapes,
+        tenant_shapes,
+    )
 
-    modules = (pod_shapes, gang_shapes, node_shapes, claim_shapes, tenant_shapes, configuration_shapes)
+    of_objects = (pod_shapes, gang_shapes, node_shapes, claim_shapes, device_shapes)
+    modules = (*of_objects, tenant_shapes, configuration_shapes)
     return {shape.name: shape for module in modules for shape in module.SHAPES}

@@ -33,6 +33,7 @@ class StoredObject:
         self.kind: str = manifest["kind"]
         self.version = 0
         self.annotations: dict[str, str] = metadata.pop("annotations", {})
+        self.finalizers: list[str] = metadata.pop("finalizers", [])
         self.node: str = spec.pop("nodeName", "")
         self.status: Manifest = dict(manifest.get("status", {}))
         self.is_leaving = False
@@ -51,8 +52,9 @@ class StoredObject:
         """Return the whole current object."""
         leaving = b'"deletionTimestamp":"2026-01-01T00:00:00Z",' if self.is_leaving else b""
         node = wire({"nodeName": self.node})[1:-1] + b"," if self.node else b""
+        kept = b'"finalizers":%b,' % wire(self.finalizers) if self.finalizers else b""
         annotations = wire(self.annotations)
-        head = b'"resourceVersion":"%d",%b"annotations":%b' % (self.version, leaving, annotations)
+        head = b'"resourceVersion":"%d",%b%b"annotations":%b' % (self.version, leaving, kept, annotations)
         metadata = b'"metadata":{%b,%b}' % (head, self._metadata)
         spec = b'"spec":{%b}' % (node + self._spec).rstrip(b",") if node or self._spec else b'"spec":{}'
         return b'{%b,%b,%b,"status":%b}' % (self._rest, metadata, spec, wire(self.status))

@@ -115,3 +115,12 @@ def test_every_complaint_has_a_test_that_exists() -> None:
     assert len(proofs) == len(re.findall(r"^\| #", FAMILY.read_text(), re.MULTILINE)) > 20
     for file, name in proofs:
         assert re.search(rf"def {name}\(", (ROOT / file).read_text()), f"{file}::{name}"
+
+
+def test_every_difference_about_devices_has_a_test_that_exists() -> None:
+    page = (ROOT / "docs/deviations.md").read_text()
+    rows = page.partition("## Devices")[2].partition("## ")[0]
+    proofs = re.findall(r"\| (tests/[\w/]+\.py)::(\w+) \|$", rows, re.MULTILINE)
+    assert len(proofs) > 10
+    for file, name in proofs:
+        assert re.search(rf"def {name}\(", (ROOT / file).read_text()), f"{file}::{name}"

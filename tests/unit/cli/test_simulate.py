@@ -18,7 +18,18 @@ Write = Callable[..., str]
 
 ROOT = Path(__file__).parents[3]
 CLUSTER, WEB = ROOT / "examples/cluster.yaml", ROOT / "examples/web.yaml"
-KEYS = ["namespace", "name", "schedulerName", "node", "message", "reason", "nominatedNode", "victims", "scores"]
+KEYS = [
+    "namespace",
+    "name",
+    "schedulerName",
+    "node",
+    "message",
+    "reason",
+    "nominatedNode",
+    "victims",
+    "scores",
+    "allocations",
+]
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
 FAILED = pod_manifest("p") | {"status": {"phase": "Failed"}}

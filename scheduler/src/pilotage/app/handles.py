@@ -7,6 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.delegation import Delegation
 from pilotage.framework.api.handle import (
     NO_NOMINATIONS,
     OFFLINE_API,
@@ -104,6 +105,7 @@ class Handles:
     changes: ObjectChanges = field(default_factory=ObjectChanges)
     metrics: MetricStore = field(default_factory=MetricStore)
     announce: Announce = lambda _old, _new: None
+    _delegations: dict[str, Delegation] = field(default_factory=dict)  # by profile
     _given: dict[int, tuple[Plugin, Handle]] = field(default_factory=dict)  # by the id of the plugin
 
     def start(self, plugin: Plugin, profile: str, remit: Remit = EVERYTHING) -> None:
@@ -149,6 +151,7 @@ class Handles:
             all_nodes=self.cache.nodes,
             changes=self.changes,
             announce=lambda old, new: self.announce(old, new),
+            delegation=self._delegations.setdefault(profile, Delegation()),
         )
         handle.load = _Load(self.load, handle.at_end)
         if self.clock is not None:

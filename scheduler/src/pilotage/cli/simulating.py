@@ -16,6 +16,7 @@ from pilotage.cli.progress import Progress
 from pilotage.cli.results import as_data, as_table, summary
 from pilotage.kinds.every import KindTable
 from pilotage.model.pod import Pod
+from pilotage.offline.claim_controller import with_claims
 from pilotage.offline.manifests import Manifests, read_manifests
 from pilotage.offline.replicas import NoSuchPod, find_pending, multiply
 from pilotage.offline.results import Result
@@ -44,6 +45,7 @@ def simulate(wish: Wish) -> None:
     for warning in ready.loaded.warnings:
         note(warning)
     explained = _replicate(found, wish.replicas, wish.explain)
+    found.objects, without_template = with_claims(found.objects)
     configuration = ready.loaded.config
     profiles = ready.profiles()
     simulation = app.simulation(
@@ -55,7 +57,7 @@ def simulate(wish: Wish) -> None:
         explain_pod=explained,
     )
     results = _run(simulation, found)
-    for text in input_notes(found, simulation.unserved, profiles):
+    for text in (*input_notes(found, simulation.unserved, profiles), *without_template):
         note(text)
     if configuration.extenders:
         note("the configuration's extenders are not called: a simulation uses no network")

@@ -12,6 +12,7 @@ from pilotage.model.tolerations import Taint, Toleration
 GROUP = "resource.k8s.io"
 DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"  # the finalizer of every allocated claim
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"  # followed by the name of the class that serves it
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"
@@ -344,3 +345,25 @@ class ResourceClaim(KubeObject, group=GROUP, version="v1", plural="resourceclaim
     def holds_something(self) -> bool:
         """Return whether the claim has devices, which are not free because nobody can read the claim."""
         return self.status.allocation is not None
+
+
+class TemplateMetadata(Struct, frozen=True, gc=False, rename="camel"):
+    """What claims get from a template besides their spec."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class ResourceClaimTemplateSpec(Struct, frozen=True, rename="camel"):
+    """The claims of a template."""
+
+    metadata: TemplateMetadata = TemplateMetadata()
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+
+
+class ResourceClaimTemplate(
+    KubeObject, group=GROUP, version="v1", plural="resourceclaimtemplates", in_kubernetes=True, wakes=False
+):
+    """A template for the claims of pods; a controller reads it, and simulations do."""
+
+    spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()

@@ -9,6 +9,8 @@ import msgspec
 
 from pilotage.config.documents import Progress
 from pilotage.kinds.decoding import Undecodable, decode, without_nulls
+from pilotage.kinds.devices import GROUP as DEVICES
+from pilotage.kinds.devices import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from pilotage.kinds.every import KNOWN, KindTable
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.kinds.storage import PersistentVolumeClaim, StorageClass
@@ -24,6 +26,7 @@ from pilotage.offline.admission import (
     complete_node,
     is_stored,
 )
+from pilotage.offline.device_admission import complete_claim_spec, complete_slice
 from pilotage.offline.manifest_entries import Entry, Found, WrittenProfile, find_entries
 from pilotage.offline.manifest_faults import Fault, name_faults, quantity_faults, type_faults
 
@@ -186,9 +189,21 @@ def _complete(entry: Entry, admission: Admission) -> None:
         admission.complete_claim(manifest)
     elif entry.kind is PodObject and not stored:
         admission.complete_pod(manifest)
+    elif entry.api.group == DEVICES:
+        _complete_device_kind(entry, stored=stored)
     if not stored:
         metadata = entry.metadata
         metadata["uid"] = "/".join(filter(None, (manifest["kind"], metadata.get("namespace"), metadata["name"])))
+
+
+def _complete_device_kind(entry: Entry, *, stored: bool) -> None:
+    manifest, version = entry.manifest, str(entry.manifest.get("apiVersion", ""))
+    if entry.kind is ResourceSlice:
+        complete_slice(manifest, version)
+    elif entry.kind is ResourceClaim and not (stored and version.endswith("/v1")):
+        complete_claim_spec(manifest.get("spec", {}), version)
+    elif entry.kind is ResourceClaimTemplate:
+        complete_claim_spec(manifest.get("spec", {}).get("spec", {}), version)
 
 
 def _other_namespaces(objects: Iterable[Pod | Node | KubeObject]) -> list[Namespace]:

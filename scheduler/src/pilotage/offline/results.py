@@ -1,8 +1,9 @@
 """The results of a simulation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from pilotage.kinds.devices import ResourceClaim
 from pilotage.model.pod import Pod
 from pilotage.scheduling.explanation import PluginScore
 
@@ -20,6 +21,7 @@ class Result:
     nominated_node: str = ""
     victims: tuple[str, ...] = ()
     scores: Mapping[str, PluginScore] = field(default_factory=dict)  # of the node, by plugin name
+    claims: tuple[ResourceClaim, ...] = ()  # with their devices
 
 
 class Results:
@@ -41,11 +43,11 @@ class Results:
     def __getitem__(self, key: str) -> Result:
         return self._results[key]
 
-    def placed(self, pod: Pod, scores: Mapping[str, PluginScore]) -> None:
+    def placed(self, pod: Pod, scores: Mapping[str, PluginScore], claims: Iterable[ResourceClaim] = ()) -> None:
         """Record that a pod has a node; earlier victims stay recorded."""
         known = self._of(pod)
         self._results[pod.key] = replace(
-            known, node=pod.node_name, message="", reason="", nominated_node="", scores=scores
+            known, node=pod.node_name, message="", reason="", nominated_node="", scores=scores, claims=tuple(claims)
         )
 
     def waits(self, pod: Pod, message: str, reason: str) -> None:
@@ -64,7 +66,7 @@ class Results:
     def evicted(self, pod: Pod, message: str) -> None:
         """Record that a pod has lost its node, if it was placed in this simulation."""
         if pod.key in self._results:
-            self._results[pod.key] = replace(self._results[pod.key], node=None, message=message, scores={})
+            self._results[pod.key] = replace(self._results[pod.key], node=None, message=message, scores={}, claims=())
 
     def _of(self, pod: Pod) -> Result:
         return self._results.get(pod.key) or Result(pod.namespace, pod.name, pod.scheduler_name)

@@ -1,17 +1,20 @@
 """Simulates the scheduling of all pending pods on a cluster in memory, where victims disappear immediately."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from random import Random
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.plugin import ConcludesInMemory
 from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.waiting import WaitingPods
+from pilotage.kinds.devices import ResourceClaim
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.gangs import gang_of
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.offline.claim_controller import free_claims
 from pilotage.offline.in_memory import AtOnce, PodsInMemory
 from pilotage.offline.results import Result, Results
 from pilotage.queue.queued_pod import QueuedPod
@@ -91,6 +94,7 @@ class Simulation:
         self.nodes = NodeIntake(cache, queue, wake=lambda: None)
         self.objects = ObjectIntake(cache, queue, lambda: None, changes)
         self._pending.on_gone.connect(self.pods.deleted)
+        self._pending.on_gone.connect(self._free_claims)
         self.on_evicted = self._pending.on_gone
         self.on_evicting: Signal[Pod, tuple[str, ...]] = Signal()  # the preemptor and its victims
         self._failures = self._make_failures(evictions)
@@ -252,7 +256,22 @@ class Simulation:
         self.queue.done(pod.uid)
         self.queue.nominator.delete(pod)
         self.pods.added(pod)
-        self._results.placed(pod, self._scores.get(pod.uid, {}))
+        claims = [claim for claim in self._concluded(outcome) if isinstance(claim, ResourceClaim)]
+        self._results.placed(pod, self._scores.get(pod.uid, {}), claims)
+
+    def _concluded(self, outcome: Placed) -> Iterator[KubeObject]:
+        """Write what the pod's plugins would write before its bind."""
+        for plugin in outcome.engine.runner.plugin_set.pre_bind:
+            for new in plugin.concluded(outcome.cycle, outcome.pod) if isinstance(plugin, ConcludesInMemory) else ():
+                old = self.cache.objects.get(type(new), new.metadata.name, new.metadata.namespace)
+                if old is None:
+                    self.objects.added(new)
+                elif old is not new:
+                    self.objects.updated(old, new)
+                yield new
+
+    def _free_claims(self, pod: Pod) -> None:
+        free_claims(pod, self.cache.objects.all(ResourceClaim, pod.namespace), self.objects)
 
     def _requeue(self, queued: QueuedPod, outcome: Unplaced) -> None:
         if outcome.victims:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.delegation import Delegation
 from pilotage.framework.api.nodes import Nodes
 from pilotage.framework.api.objects import Kind
 from pilotage.model.node import Node
@@ -16,6 +17,7 @@ class FakeCluster:
     def __init__(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), objects: Iterable[Kind] = ()) -> None:
         self.cache = ClusterCache()
         self.nominations: dict[str, list[Pod]] = {}
+        self.delegation = Delegation()
         for given in objects:
             self.cache.objects.put(given)
         for node in nodes:

@@ -112,6 +112,7 @@ def handle_of(
         find_node=cluster.cache.find_node,
         find_pod=lambda key: next((pod for pod in cluster.cache.pods() if pod.key == key), None),
         all_nodes=cluster.cache.nodes,
+        delegation=cluster.delegation,
     )
     if clock is not None:
         handle.clock = clock

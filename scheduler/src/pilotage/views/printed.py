@@ -95,6 +95,17 @@ class Attempt(Part, frozen=True):
     because: str = ""
 
 
+class AllocatedDevice(Part, frozen=True, kw_only=True):
+    """A device that a claim of a pod has."""
+
+    claim: str
+    request: str
+    driver: str
+    pool: str
+    device: str
+    share: str | None  # the id of a share of it
+
+
 class Simulated(Part, frozen=True, kw_only=True):
     """What became of a pod in a simulation."""
 
@@ -107,6 +118,7 @@ class Simulated(Part, frozen=True, kw_only=True):
     nominated_node: str
     victims: list[str]
     scores: dict[str, Score]
+    allocations: list[AllocatedDevice]
 
 
 class SimulatedExplanation(Simulated, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pilotage.config.documents import At
+from pilotage.framework.api.delegation import Delegation
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.objects import NO_OBJECTS, Kind, Objects
 from pilotage.framework.api.own_metrics import OwnMetrics
@@ -236,6 +237,7 @@ class Handle:
     all_nodes: Callable[[], Nodes] | None = None
     changes: Changes | None = None
     announce: Announce = lambda _old, _new: None  # retries the pods that an own write helps, before the watch shows it
+    delegation: Delegation = field(default_factory=Delegation)  # shared by the plugins of a profile
     _endings: list[Callable[[], None]] = field(default_factory=list)
 
     def nodes(self) -> Nodes:

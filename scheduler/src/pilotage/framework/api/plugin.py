@@ -344,6 +344,14 @@ class EvictionRule(Plugin):
         """Record pods that stay: they could not be evicted, or were requeued immediately."""
 
 
+class ConcludesInMemory(Plugin):
+    """Prepares binds by changing claims; a simulation does not call `pre_bind`, and asks for its effect instead."""
+
+    def concluded(self, cycle: Cycle, pod: Pod) -> Sequence[Kind]:
+        """Return the pod's claims as `pre_bind` would leave them, and forget that they are reserved."""
+        raise NotImplementedError
+
+
 class UsesLoad(Plugin):
     """Uses load metrics from `handle.load`; not an extension point, so profiles do not list it."""
 

@@ -19,6 +19,7 @@ from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Skip
 from pilotage.model.pod import Pod, PodShape
+from pilotage.model.requests import is_scalar
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +46,12 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
             seen.add(resource.name)
         return found
 
+    def epoch(self, cycle: Cycle) -> int:
+        """Return a number that changes with the devices that serve scored resources."""
+        if not self._scored_scalars:
+            return 0
+        return self.handle.delegation.epoch([each.resource for each in self._demands(cycle.pod)])
+
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Skip pods that request none of the resources: they would all go to the same node."""
         return None if self._demands(pod) else SKIP_SHAPE
@@ -54,6 +61,8 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
         demands = self._demands(pod)
         if not demands:
             return 0
+        if self._scored_scalars:
+            node = self.handle.delegation.with_devices_of(node, [each.resource for each in demands])
         allocatable, requested = node.node.allocatable, node.requested
         before: list[float] = []
         after: list[float] = []
@@ -69,6 +78,8 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
         demands = self._demands(pod)
         if not demands:
             return 0
+        if self._scored_scalars:
+            nodes = self.handle.delegation.with_devices(nodes, [each.resource for each in demands])
         return exact_where_huge(
             nodes, lambda some: self._score_ordinary(demands, some), lambda node: self.score(cycle, pod, node)
         )
@@ -92,6 +103,10 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
 
     def _demands(self, pod: Pod) -> Demands:
         return pod.shape.remember(self._question, self._demands_of)
+
+    @cached_property
+    def _scored_scalars(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.resources if is_scalar(each.name))
 
     @cached_property
     def _question(self) -> str:

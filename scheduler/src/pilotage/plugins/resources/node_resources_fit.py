@@ -23,10 +23,11 @@ from pilotage.framework.api.resource_scoring import Demands, Strategy, demands_o
 from pilotage.framework.api.scoring_arguments import LEAST, ScoringStrategy
 from pilotage.framework.api.verdicts import Rejection, Verdicts
 from pilotage.framework.runtime.preemption.shortage import INSUFFICIENT, TOO_MANY_PODS
+from pilotage.kinds.devices import IMPLICIT_RESOURCE, DeviceClass
 from pilotage.model.amounts import amount as told
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
-from pilotage.model.requests import PODS, is_extended, scored_requests
+from pilotage.model.requests import PODS, is_extended, is_scalar, scored_requests
 
 Wanted = tuple[tuple[str, int], ...]  # resources with amounts above zero
 
@@ -44,6 +45,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "after_pod_deleted"),
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, "after_node_change"),
+        Retry(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE, "after_class_change"),
         Retry(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN, "after_pod_scaled_down"),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN),
     )
@@ -69,9 +71,19 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
 
     pre_filter = nothing_to_note  # even a pod without requests counts towards the node's pod limit
 
+    def epoch(self, cycle: Cycle) -> int:
+        """Return a number that changes with what devices serve for the pod, and with them if they are scored."""
+        if not cycle.pod.shape.remember("wants scalars", _wants_scalars):
+            return 0
+        scored = [each.resource for each in self._demands(cycle.pod)] if self._scored_scalars else ()
+        return self.handle.delegation.epoch(scored)
+
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Rejection | None:
         """Return the insufficient resources of the node."""
-        return _shortage(self._wanted(pod), node)
+        wanted = self._wanted(pod)
+        if _shortage(wanted, node) is None:
+            return None
+        return _shortage(self._undelegated(wanted, node.node), node)
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
         """Return the same for many nodes."""
@@ -81,10 +93,13 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
             cases.append((TOO_MANY_PODS, full, False))
         for resource, amount in self._wanted(pod):
             if not nodes.has_resource(resource):
-                cases.append((f"{INSUFFICIENT}{resource}", np.ones(len(nodes), np.bool_), True))
+                if not self._is_delegated(resource):
+                    cases.append((f"{INSUFFICIENT}{resource}", np.ones(len(nodes), np.bool_), True))
                 continue
             allocatable = nodes.allocatable(resource)
             short = allocatable - nodes.requested(resource) < amount
+            if short.any() and self._is_delegated(resource):
+                short &= allocatable != 0
             if short.any():
                 cases.append((f"{INSUFFICIENT}{resource}", short, allocatable < amount))
         return Verdicts.all_reasons(cases) if cases else Verdicts.all_fit(len(nodes))
@@ -93,11 +108,17 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return the score of the node by the strategy."""
-        return self._strategy.score(self._demands(pod), node)
+        demands = self._demands(pod)
+        if self._scored_scalars:
+            node = self.handle.delegation.with_devices_of(node, [each.resource for each in demands])
+        return self._strategy.score(demands, node)
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
         """Return the same for many nodes."""
-        return scores_of(self._strategy, self._demands(pod), nodes)
+        demands = self._demands(pod)
+        if self._scored_scalars:
+            nodes = self.handle.delegation.with_devices(nodes, [each.resource for each in demands])
+        return scores_of(self._strategy, demands, nodes)
 
     def after_pod_deleted(self, pod: Pod, event: Event, old: Pod, new: None) -> bool:
         """Return whether the deleted pod had a node, or the nomination of one."""
@@ -106,10 +127,20 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     def after_node_change(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
         """Return whether the pod would fit the empty node, and did not before the change."""
         wanted = pod.shape.remember(self.name, _wanted_of)
+        checked = self._undelegated(wanted, new)
         # Ignored resources count here, as in kube-scheduler.
-        if _shortage(wanted, NodeInfo(new)) is not None:
+        if _shortage(checked, NodeInfo(new)) is not None:
             return False
-        return old is None or new.allowed_pods > old.allowed_pods or _has_more(wanted, old.allocatable, new.allocatable)
+        if old is None or checked != wanted or new.allowed_pods > old.allowed_pods:
+            return True
+        return _has_more(wanted, old.allocatable, new.allocatable)
+
+    def after_class_change(self, pod: Pod, event: Event, old: DeviceClass | None, new: DeviceClass) -> bool:
+        """Return whether devices may serve a resource of the pod now, because a class is new or names it now."""
+        explicit, requests = new.spec.extended_resource_name, pod.requests
+        if old is None:
+            return f"{IMPLICIT_RESOURCE}{new.metadata.name}" in requests or explicit in requests
+        return explicit != old.spec.extended_resource_name and explicit in requests
 
     def after_pod_scaled_down(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
         """Return whether a placed pod released some of the pod's resources."""
@@ -118,7 +149,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
         """Offer to lower requests, first where one resource is short, then several, or to move pods off a node."""
         full = nodes.pod_count >= nodes.allowed_pods
-        free = {name: nodes.allocatable(name) - nodes.requested(name) for name, _ in self._wanted(pod)}
+        free = {name: self._free(nodes, name, amount) for name, amount in self._wanted(pod)}
         short = {name: free[name] < amount for name, amount in self._wanted(pod) if (free[name] < amount).any()}
         missing = sum((mask.astype(np.int64) for mask in short.values()), np.zeros(len(nodes), np.int64))
         for name, mask in short.items():
@@ -139,8 +170,9 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         """Offer to move pods off a node: the least important ones, then the fewest."""
         found: list[tuple[tuple[int, int], Remedy]] = []
         for place in np.argsort(needed, kind="stable")[:MOST_NODES].tolist():
-            info, wanted = nodes[place], dict(self._wanted(pod))
-            need = {name: amount - info.free(name) for name, amount in wanted.items() if amount > info.free(name)}
+            info = nodes[place]
+            wanted = self._undelegated(self._wanted(pod), info.node)
+            need = {name: amount - info.free(name) for name, amount in wanted if amount > info.free(name)}
             if len(info.pods) >= info.node.allowed_pods:
                 need[PODS] = len(info.pods) - info.node.allowed_pods + 1
             leaving = enough_of(movable(info), need, lambda other: {**other.usage, PODS: 1})
@@ -151,6 +183,10 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     @cached_property
     def _strategy(self) -> Strategy:
         return self.scoring_strategy.compiled()
+
+    @cached_property
+    def _scored_scalars(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.scoring_strategy.resources if is_scalar(each.name))
 
     # Profiles with other arguments share the shape, so the arguments are part of the keys.
 
@@ -171,6 +207,23 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     def _wanted_and_not_ignored(self, shape: PodShape) -> Wanted:
         return tuple((resource, amount) for resource, amount in _wanted_of(shape) if not self._ignores(resource))
 
+    def _is_delegated(self, resource: str) -> bool:
+        """Return whether devices serve a resource on nodes that report none of it."""
+        return is_scalar(resource) and self.handle.delegation.serves(resource)
+
+    def _free(self, nodes: Nodes, resource: str, amount: int) -> Ints:
+        """Return what is free of a resource on each node; enough where devices serve it."""
+        allocatable = nodes.allocatable(resource)
+        free: Ints = allocatable - nodes.requested(resource)
+        if self._is_delegated(resource):
+            free[allocatable == 0] = amount
+        return free
+
+    def _undelegated(self, wanted: Wanted, node: Node) -> Wanted:
+        """Return what the node itself must have."""
+        delegated = {name for name, _ in wanted if not node.allocatable.get(name) and self._is_delegated(name)}
+        return tuple(each for each in wanted if each[0] not in delegated) if delegated else wanted
+
     def _ignores(self, resource: str) -> bool:
         ignored = resource in self.ignored_resources or resource.split("/")[0] in self.ignored_resource_groups
         return ignored and is_extended(resource)
@@ -183,6 +236,10 @@ def _wanted_of(shape: PodShape) -> Wanted:
     first = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
     wanted = ((resource, amount) for resource, amount in shape.requests.items() if amount > 0)
     return tuple(sorted(wanted, key=lambda each: first.get(each[0], len(first))))
+
+
+def _wants_scalars(shape: PodShape) -> bool:
+    return any(map(is_scalar, shape.requests))
 
 
 def _shortage(wanted: Wanted, node: NodeInfo) -> Rejection | None:

@@ -46,8 +46,8 @@ class EquivalenceCache:
         self.normalized_scores = [p for p in self._static_scores + self._node_scores if p.normalize is not None]
         remembered = [plugin for _, plugin in self._static_filters + self._node_filters]
         scored = self._static_scores + self._node_scores
-        self._filters_with_epoch = [plugin for plugin in remembered if _has_epoch(plugin)]
-        self._scores_with_epoch = [plugin for plugin in scored if _has_epoch(plugin)]
+        self._filters_with_epoch = [_Epoch(plugin) for plugin in remembered if _has_epoch(plugin)]
+        self._scores_with_epoch = [_Epoch(plugin) for plugin in scored if _has_epoch(plugin)]
         self._by_shape_alone = all(plugin.same_for_shape for plugin in [*remembered, *scored])
         self._skippable = [plugin.name for plugin in remembered if isinstance(plugin, PreFilter)]
         # If all scores of these plugins are the same, normalisation is not needed.
@@ -286,15 +286,29 @@ def _class_key(pod: Pod) -> Hashable:
     return pod.shape, pod.namespace, labels, annotations, pod.priority, pod.metadata.owner_references
 
 
+class _Epoch:
+    """What the cached results of a plugin depend on, besides nodes and pods."""
+
+    __slots__ = ("asks", "plugin", "reads")
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin
+        self.asks = type(plugin).epoch is not Plugin.epoch
+        self.reads = plugin.reads
+
+
 def _has_epoch(plugin: Plugin) -> bool:
     return bool(plugin.reads) or type(plugin).epoch is not Plugin.epoch
 
 
-def _epochs(plugins: Iterable[Plugin], cycle: Cycle) -> tuple[int, ...]:
+def _epochs(several: Iterable[_Epoch], cycle: Cycle) -> tuple[int, ...]:
     numbers: list[int] = []
-    for plugin in plugins:
-        try:
-            numbers += (plugin.epoch(cycle), cycle.objects.version(*plugin.reads))
-        except Exception as error:
-            raise failure('asking plugin "{}" for its epoch: {}', plugin, error) from error
+    for each in several:
+        if each.asks:
+            try:
+                numbers.append(each.plugin.epoch(cycle))
+            except Exception as error:
+                raise failure('asking plugin "{}" for its epoch: {}', each.plugin, error) from error
+        if each.reads:
+            numbers.append(cycle.objects.version(*each.reads))
     return tuple(numbers)

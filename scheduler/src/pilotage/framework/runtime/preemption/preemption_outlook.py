@@ -1,6 +1,7 @@
 """Determines where preemption is worth trying, for all nodes at once."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,11 +54,13 @@ def helped(verdicts: Verdicts) -> Bools:
     return np.array(by_code, np.bool_)[verdicts.codes]
 
 
-def with_room(nodes: Nodes, pod: Pod) -> Bools:
-    """Return a mask of the nodes with enough free resources for a pod's requests."""
+def with_room(nodes: Nodes, pod: Pod, serves: Callable[[str], bool]) -> Bools:
+    """Return a mask of the nodes with enough free resources for a pod, apart from those that devices may serve."""
     found: Bools = nodes.pod_count < nodes.allowed_pods
     for resource, amount in pod.requests.items():
-        found = found & (nodes.allocatable(resource) - nodes.requested(resource) >= amount)
+        allocatable = nodes.allocatable(resource)
+        enough = allocatable - nodes.requested(resource) >= amount
+        found = found & (enough | (allocatable == 0) if serves(resource) else enough)
     return found
 
 

@@ -9,8 +9,12 @@ from pilotage.framework.api.node_matching import match_node_selector
 from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.kinds.devices import Allocation, ResourceClaim
+from pilotage.model.node import Node
 from pilotage.model.selectors import InvalidSelector, NodeMatcher, compile_node_selector
 from pilotage.plugins.devices.dynamic_resources.allocator import Ask
+from pilotage.plugins.devices.dynamic_resources.extended_claims import is_unwritten
+from pilotage.plugins.devices.dynamic_resources.extended_requests import RequestMapping
+from pilotage.plugins.devices.dynamic_resources.extended_search import ExtendedSearch
 from pilotage.plugins.devices.dynamic_resources.pod_claims import claim_id
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"  # a feature that nodes declare
@@ -63,17 +67,42 @@ class DeviceCycle:
     def __init__(
         self,
         claims: Sequence[ResourceClaim],
-        settled: Sequence[SettledClaim],
-        unallocated: Sequence[ResourceClaim],
-        ask: Ask | None,
+        settled: Sequence[SettledClaim] = (),
+        ask: Ask | ExtendedSearch | None = None,
+        leftover: ResourceClaim | None = None,
     ) -> None:
-        self.claims = claims  # all of them
+        self.claims = claims  # all of them, without a special one
         self.settled = settled
-        self.unallocated = unallocated
         self.ask = ask  # None if there is nothing to search
+        self.leftover = leftover  # the special claim of an earlier attempt, which must go first
         self.unavailable: set[str] = set()  # the ids of settled claims that some node cannot use
         self.chosen: list[tuple[ResourceClaim, Allocation]] = []  # reserved by this cycle
+        self.mappings: tuple[RequestMapping, ...] = ()  # of the special claim on the reserved node
+        self.created: ResourceClaim | None = None  # the special claim
         self.is_binding = False
+
+    @property
+    def special(self) -> ResourceClaim | None:
+        """Return the special claim that is to be created for the reserved node."""
+        return next((claim for claim, _ in self.chosen if is_unwritten(claim)), None)
+
+    @property
+    def searched(self) -> Sequence[ResourceClaim]:
+        """Return the claims of the pod that have no devices yet."""
+        if isinstance(self.ask, ExtendedSearch):
+            return self.ask.unallocated
+        return () if self.ask is None else self.ask.claims
+
+    def searched_on(self, node: Node) -> Sequence[ResourceClaim]:
+        """Return the claims that get devices on a node."""
+        if isinstance(self.ask, ExtendedSearch):
+            return self.ask.claims(node)
+        return () if self.ask is None else self.ask.claims
+
+    def create(self, claim: ResourceClaim) -> None:
+        """Replace the special claim by the one that was created."""
+        self.created = claim
+        self.chosen = [(claim if is_unwritten(each) else each, allocation) for each, allocation in self.chosen]
 
     def settled_score(self) -> int:
         """Return the part of the score that is the same on all nodes."""

@@ -7,6 +7,7 @@ from pilotage.framework.api.objects import Kind, Objects
 from pilotage.kinds.devices import DeviceTaintRule, ResourceClaim, ResourceSlice
 from pilotage.plugins.devices.dynamic_resources.claim_lanes import ClaimLanes
 from pilotage.plugins.devices.dynamic_resources.claims_ledger import ClaimsLedger
+from pilotage.plugins.devices.dynamic_resources.extended_claims import SpecialClaims
 from pilotage.plugins.devices.dynamic_resources.followed_objects import FollowedObjects
 from pilotage.plugins.devices.dynamic_resources.inventory import Inventory
 from pilotage.plugins.devices.dynamic_resources.pod_claims import claim_id
@@ -22,6 +23,7 @@ class DeviceWorld:
         self.inventory = Inventory()
         self.usage = Usage()
         self.claims = ClaimsLedger(self.usage)
+        self.special_claims = SpecialClaims()
         self.lanes = ClaimLanes()
         self._slices = FollowedObjects(ResourceSlice, self.inventory.slice_changed)
         self._rules = FollowedObjects(DeviceTaintRule, self.inventory.rule_changed)
@@ -52,6 +54,7 @@ class DeviceWorld:
 
     def _claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         self.claims.see(old, new)
+        self.special_claims.see(old, new)
         for claim in (old, new):
             for news in () if claim is None else self.listeners.get(claim_id(claim), ()):
                 news.set()

@@ -1,7 +1,7 @@
 """DynamicResources: places pods where the devices of their claims are free, and allocates them."""
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,6 +16,7 @@ from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.handle import OFFLINE_API, Handle
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import (
+    ConcludesInMemory,
     Filter,
     PodGroupPostFilter,
     PostFilter,
@@ -25,6 +26,7 @@ from pilotage.framework.api.plugin import (
     Reserve,
     Score,
 )
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -46,10 +48,19 @@ from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated
 from pilotage.plugins.devices.dynamic_resources.claim_changes import ClaimUsers, helps
 from pilotage.plugins.devices.dynamic_resources.claim_checks import unserved
 from pilotage.plugins.devices.dynamic_resources.claim_writer import ClaimWriter
+from pilotage.plugins.devices.dynamic_resources.concluding import conclude
+from pilotage.plugins.devices.dynamic_resources.device_classes import DeviceClasses
 from pilotage.plugins.devices.dynamic_resources.device_cycle import DeviceCycle, SettledClaim
+from pilotage.plugins.devices.dynamic_resources.device_remarks import remark_of
+from pilotage.plugins.devices.dynamic_resources.device_remedies import fewer_devices, missing_classes
 from pilotage.plugins.devices.dynamic_resources.device_world import FOLLOWED, DeviceWorld, world_of
+from pilotage.plugins.devices.dynamic_resources.extended_claims import is_special_of, owner_of_special
+from pilotage.plugins.devices.dynamic_resources.extended_devices import ExtendedDevices
+from pilotage.plugins.devices.dynamic_resources.extended_requests import extended_demand
+from pilotage.plugins.devices.dynamic_resources.extended_search import ExtendedSearch
 from pilotage.plugins.devices.dynamic_resources.outcomes import (
     FAILED,
+    LACKS_RESOURCE,
     NO_DEVICES,
     POOLS_ARE_INVALID,
     AllocationFailed,
@@ -57,6 +68,7 @@ from pilotage.plugins.devices.dynamic_resources.outcomes import (
     Solution,
 )
 from pilotage.plugins.devices.dynamic_resources.pod_claims import claim_id, claims_of, hopeless, key_of
+from pilotage.plugins.devices.dynamic_resources.special_writer import SpecialWriter
 
 SEEN = "seen"  # the note of a cycle in which pre_filter had nothing to do, or has rejected the pod
 SECOND = Duration.parse("1s")
@@ -65,17 +77,23 @@ TRY_AGAIN = 30.0  # seconds after a deallocation, in case that its write fails
 
 NO_ROOM = NoRoom("", keeps_nomination=True)
 DEALLOCATED = "deallocation of ResourceClaim completed"
+DELETED = "deletion of ResourceClaim completed"
 NO_SOLUTION = hopeless(NO_DEVICES)
 INVALID = hopeless(POOLS_ARE_INVALID)
 UNAVAILABLE = hopeless("resourceclaim not available on the node")
-REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE)  # the codes of the first two are those of the allocator
+CANNOT_FIT = hopeless(LACKS_RESOURCE)
+LEFTOVER = hopeless("cannot schedule extended resource claim")
+# Those of a search have its codes; the one of a failure is not used for any node.
+REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE, CANNOT_FIT, LEFTOVER)
 # Searches stop when their time is over, if some node fits; kube-scheduler stops them when enough nodes fit.
 STOPPED = hopeless("asked by caller to stop allocating devices: other nodes fit")
 
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
 
-class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind, PodGroupPostFilter):
+class DynamicResources(
+    PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind, PodGroupPostFilter, ConcludesInMemory
+):
     """Place a pod where the devices that its claims request are free, and allocate them."""
 
     # None is the same as absent; kube-scheduler has pointers here.
@@ -96,7 +114,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     )
     reads = (ResourceClaim, ResourceSlice, DeviceClass, DeviceTaintRule)
     permissions = (
-        permission_on(ResourceClaim, "get", "patch", "update"),
+        permission_on(ResourceClaim, "get", "patch", "update", "create", "delete"),
         permission_on(ResourceClaim, "patch", "update", part="status"),
         permission_on(ResourceClaim, "patch", "update", part="binding"),
     )
@@ -109,6 +127,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         self._join(world_of(self.handle.objects))
         self._users = ClaimUsers(None)
         self._writer: ClaimWriter | None = None
+        self._special_writer: SpecialWriter | None = None
         self._preparations: Preparations | None = None
 
     def start(self, handle: Handle) -> None:
@@ -118,15 +137,20 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         self._join(world)
         for kind in FOLLOWED:
             handle.on_change(kind, partial(world.noticed, handle.objects))
+        served = ExtendedDevices(self._classes, world, handle.objects)
+        handle.delegation.begin(served)
+        handle.at_end(partial(handle.delegation.end, served))
         if handle.api is OFFLINE_API:
             handle.at_end(world.claims.forget_decisions)  # the next simulation of the cluster starts anew
             return
         self._users = ClaimUsers(handle.find_pod)
         self._writer = ClaimWriter(handle, world.claims, world.lanes)
+        self._special_writer = SpecialWriter(handle, world.claims, world.lanes, self._writer)
         self._preparations = Preparations(handle, world, self._binding_seconds)
 
     def _join(self, world: DeviceWorld) -> None:
         self._world, self._claims = world, world.claims
+        self._classes = DeviceClasses(self.handle.objects)
         find_class = partial(self.handle.objects.get, DeviceClass)
         timeout = FILTER_TIMEOUT if self.filter_timeout is None else self.filter_timeout
         self._allocator = Allocator(world.inventory, world.usage, find_class, timeout.seconds or None)
@@ -157,12 +181,13 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Sort the claims: those with devices, and those to search for; reject the pod if a claim cannot be used."""
         cycle.notes[self.name] = SEEN
-        if not pod.spec.resource_claims:
+        demand = extended_demand(pod, self._classes)
+        if not pod.spec.resource_claims and demand is None:
             return SKIP
         claims = self._claims_of(pod)
         if isinstance(claims, Rejection):
             return claims
-        if not claims:
+        if not claims and demand is None:
             return SKIP
         settled: list[SettledClaim] = []
         unallocated: list[ResourceClaim] = []
@@ -173,8 +198,14 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
                 return problem
             else:
                 unallocated.append(claim)
-        ask = self._allocator.ask(unallocated) if unallocated else None
-        cycle.notes[self.name] = DeviceCycle(claims, settled, unallocated, ask)
+        if demand is not None:
+            leftover = self._world.special_claims.of(pod, self._claims.find)
+            search = ExtendedSearch(pod, demand, unallocated, self._allocator)
+            cycle.notes[self.name] = DeviceCycle(claims, settled, search, leftover)
+        else:
+            cycle.notes[self.name] = DeviceCycle(
+                claims, settled, self._allocator.ask(unallocated) if unallocated else None
+            )
         return None
 
     def _claims_of(self, pod: Pod) -> list[ResourceClaim] | Rejection:
@@ -205,10 +236,12 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         state = _state(cycle)
         if state is None:
             return None
+        if state.leftover is not None:
+            return LEFTOVER
         with _failing():
             found = None if state.ask is None else state.ask.on_node(node.node)
         if isinstance(found, NoSolution):
-            return INVALID if found.invalid_pools else NO_SOLUTION
+            return hopeless(found.text)
         return UNAVAILABLE if state.is_unavailable_on(node) else None
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
@@ -217,6 +250,8 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         if state is None:
             return Verdicts.all_fit(len(nodes))
         codes = np.zeros(len(nodes), np.uint16)
+        if state.leftover is not None:
+            return Verdicts(codes + REJECTIONS.index(LEFTOVER) + 1, REJECTIONS)
         if state.ask is not None:
             with _failing():
                 answers = state.ask.on_nodes(nodes)
@@ -236,6 +271,9 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         state = _state(cycle)
         if state is None:
             return NO_ROOM
+        if state.leftover is not None:
+            cycle.try_again_at(self.handle.clock() + TRY_AGAIN)
+            return NoRoom(DELETED, keeps_nomination=True, follow_up=partial(self._delete, state.leftover, pod))
         for claim in state.claims:
             if claim_id(claim) in state.unavailable and is_only_for(claim, pod):
                 cycle.try_again_at(self.handle.clock() + TRY_AGAIN)
@@ -248,6 +286,26 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         else:
             self._claims.assume(freed := without_devices(claim))
             self.handle.announce(claim, freed)
+
+    def _delete(self, leftover: ResourceClaim, pod: Pod) -> None:
+        if self._special_writer is not None:
+            self._special_writer.start_deletion(leftover, pod)
+        else:
+            self._claims.lose(claim_id(leftover))
+            self.handle.announce(leftover, without_devices(leftover))
+
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return for each request how many devices there are on the node, and why they cannot be used."""
+        state = _state(cycle)
+        return "" if state is None else remark_of(state, node)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer fewer devices, tolerations, or the classes that are missing."""
+        state = _state(cycle)
+        if state is not None:
+            yield from fewer_devices(state, pod, nodes, self._world.inventory)
+        elif not isinstance(claims := self._claims_of(pod), Rejection):
+            yield from missing_classes(claims, self.handle.objects)
 
     # ------------------------------------------------------------------------------------------ scores
 
@@ -281,7 +339,9 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
                 raise PluginFailed("claim allocation not found for node")
             with _failing():
                 found = state.ask.allocations(info.node)
-            chosen += zip(state.unallocated, found, strict=True)
+            chosen += zip(state.searched_on(info.node), found, strict=True)
+            if isinstance(state.ask, ExtendedSearch):
+                state.mappings = state.ask.mappings(info.node)
         for claim, allocation in chosen:
             self._claims.start(claim, allocation, pod)
         state.chosen = chosen
@@ -300,6 +360,9 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         if state.is_binding and self._writer is not None:
             for claim in state.claims:
                 self._writer.start_withdrawal(claim, pod)
+        if state.created is not None and self._special_writer is not None:
+            self._special_writer.start_deletion(state.created, pod)
+            state.created = None
 
     def as_reserved(self, found: KubeObject) -> KubeObject:
         """Return a claim as it will be once the pods are bound that reserve it; anything else as it is."""
@@ -318,19 +381,29 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         state = _state(cycle)
         if state is None:
             return None
-        if self._writer is None or self._preparations is None:
+        if self._writer is None or self._special_writer is None or self._preparations is None:
             raise PluginFailed("allocating devices: this process cannot write to the API server")
+        if (special := state.special) is not None:
+            state.create(await self._special_writer.create(special, pod, node))
+        claims = [*state.claims, *([] if state.created is None else [state.created])]
         chosen = {claim_id(claim): allocation for claim, allocation in state.chosen}
-        writes = [self._writer.reserve(each, pod, node, chosen.get(claim_id(each))) for each in state.claims]
+        writes = [self._writer.reserve(each, pod, node, chosen.get(claim_id(each))) for each in claims]
         written = await asyncio.gather(*writes, return_exceptions=True)  # all of them have an outcome now
         for failure in written:
             if isinstance(failure, BaseException):
                 raise failure
+        if state.created is not None:
+            await self._special_writer.tell(pod, node, state.created, state.mappings)
         await self._preparations.wait(pod, node, [each for each in written if isinstance(each, ResourceClaim)])
-        for claim in state.claims:
+        for claim in claims:
             self._claims.finish(claim_id(claim))
             self._writer.finish(claim, pod)
         return None
+
+    def concluded(self, cycle: Cycle, pod: Pod) -> Sequence[ResourceClaim]:
+        """Return the pod's claims with their devices, which are the claims' own from now on."""
+        state = _state(cycle)
+        return [] if state is None else conclude(state, pod, self._claims)
 
     # ------------------------------------------------------------------------------------------ hints
 
@@ -341,11 +414,14 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     def claim_changed(self, pod: Pod, event: Event, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
         """Return whether devices are free now, or a claim of the pod has changed."""
         self._world.catch_up(self.handle.objects)
+        if new is None and old is not None and is_special_of(old, pod):
+            return True
         return helps(pod, old, new, self._claims.find)
 
     def pods_of(self, old: ResourceClaim | None, new: ResourceClaim | None) -> Collection[str] | None:
         """Return which pods a change of a claim can help, or None for all."""
-        return self._users.concerned(old, new)
+        found = self._users.concerned(old, new)
+        return owner_of_special(old) if new is None and found is not None else found
 
     def rule_changed(self, pod: Pod, event: Event, old: DeviceTaintRule | None, new: DeviceTaintRule | None) -> bool:
         """Return whether a rule taints other devices now; its status only counts evictions."""

@@ -1,5 +1,6 @@
 """All devices of the cluster: slices with taint rules applied, their pools, and what each node sees."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pilotage.kinds.devices import DeviceTaintRule, ResourceSlice
@@ -87,6 +88,11 @@ class Inventory:
         if network.trouble:
             return NodeView((), (), network.trouble)
         return NodeView(views, network.views(likeness or network.likeness(node), node))
+
+    def pieces(self, node: Node) -> Iterator[SliceFacts]:
+        """Yield all slices that reach a node, also old ones and those of incomplete pools."""
+        for pool in (*self._own.get(node.name, {}).values(), *self._shared.values()):
+            yield from (each for each in pool.pieces.values() if each.reaches_node(node.labels, node.name))
 
     @property
     def network(self) -> Network:

@@ -11,9 +11,11 @@ FITS: Final = 0
 CANNOT_ALLOCATE: Final = 1
 INVALID_POOLS: Final = 2
 FAILED: Final = 3
+CANNOT_FIT: Final = 4  # an extended resource that neither devices nor a device plugin have there
 
 NO_DEVICES = "cannot allocate all claims"
 POOLS_ARE_INVALID = "invalid resource pools were encountered"
+LACKS_RESOURCE = "cannot fit resource"
 
 
 class AllocationFailed(Exception):
@@ -40,10 +42,13 @@ class NoSolution(Struct, frozen=True, gc=False):
     """The devices of a node are not enough."""
 
     invalid_pools: bool = False
+    lacks_resource: bool = False
 
     @property
     def text(self) -> str:
         """Return kube-scheduler's reason."""
+        if self.lacks_resource:
+            return LACKS_RESOURCE
         return POOLS_ARE_INVALID if self.invalid_pools else NO_DEVICES
 
 

@@ -86,7 +86,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def start(self, handle: Handle) -> None:
         """Keep the handle for reading the cluster."""
         super().start(handle)
-        self._room = FreeRoom(handle.nodes, lambda: handle.remit)
+        self._room = FreeRoom(handle.nodes, lambda: handle.remit, handle.delegation.serves)
 
     def pod_placed(self, pod: Pod) -> None:
         """Count a pod for its gang."""
@@ -156,7 +156,8 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         if not isinstance(group, PodGroup) or group.spec.min_resources is None or self._room is None:
             return None
         own = [] if group.match_policy is MatchPolicy.ONLY_WAITING else self._records.pods(gang)
-        gap = resource_gap(self.handle.nodes(), group.spec.min_resources, group.quorum, own)
+        serves = self.handle.delegation.serves
+        gap = resource_gap(self.handle.nodes(), group.spec.min_resources, group.quorum, own, serves)
         return Rejection(f"resource gap: {gap} for PodGroup {gang}") if gap else None
 
     # ---------------------------------------------------------------------------------------------- after a decision

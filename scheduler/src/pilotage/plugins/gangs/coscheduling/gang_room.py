@@ -42,8 +42,14 @@ def _smallest(amounts: Sequence[int], count: int) -> int:
 class FreeRoom:
     """The free resources of all nodes, computed once per change for all gangs."""
 
-    def __init__(self, nodes: Callable[[], Nodes], remit: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        nodes: Callable[[], Nodes],
+        remit: Callable[[], object] = lambda: None,
+        serves: Callable[[str], bool] = lambda _resource: False,
+    ) -> None:
         self._nodes = nodes
+        self._serves = serves  # whether devices serve a resource, of which nodes report nothing
         self._remit = remit  # identifies the nodes: a different journal with the same counters means different nodes
         self._state: tuple[int, int, object] = (-1, -1, None)
         self._places = 0
@@ -57,13 +63,15 @@ class FreeRoom:
         """
         nodes = self._nodes()
         self._catch_up(nodes)
-        if self._places < wish.needed or any(amount > self._free(nodes, name) for name, amount in wish.least):
+        counted = [(name, amount) for name, amount in wish.least if not self._serves(name)]
+        if self._places < wish.needed or any(amount > self._free(nodes, name) for name, amount in counted):
             return False
         if wish.kind is None:
             return True
         most = self._most.get(wish.kind)
         if most is None:
-            most = self._most[wish.kind] = most_that_fit(nodes, wish.kind)
+            kind = [(name, amount) for name, amount in wish.kind if not self._serves(name)]
+            most = self._most[wish.kind] = most_that_fit(nodes, kind)
         return most >= wish.needed
 
     def _catch_up(self, nodes: Nodes) -> None:

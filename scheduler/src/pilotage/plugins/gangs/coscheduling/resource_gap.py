@@ -1,6 +1,6 @@
 """The resources that a cluster as a whole lacks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -12,10 +12,16 @@ from pilotage.model.quantity import InvalidQuantity
 from pilotage.model.requests import counted
 
 
-def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: int, own: Iterable[Pod]) -> str:
+def resource_gap(
+    nodes: Nodes,
+    wanted: Mapping[str, str | int | float],
+    pods: int,
+    own: Iterable[Pod],
+    serves: Callable[[str], bool] = lambda _resource: False,
+) -> str:
     """Return which resources are missing, "" if none; the group's own pods do not count as used.
 
-    An overcommitted node counts as zero, not as negative.
+    An overcommitted node counts as zero, not as negative. What devices serve is not counted: no node reports it.
     """
     try:
         need = {**counted(wanted), "pods": pods}
@@ -24,6 +30,8 @@ def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: in
     mine = list(own)
     gaps = []
     for resource, amount in need.items():
+        if serves(resource):
+            continue
         if resource == "pods":
             free = exact_sum(np.maximum(nodes.allowed_pods - nodes.pod_count, 0)) + len(mine)
         else:

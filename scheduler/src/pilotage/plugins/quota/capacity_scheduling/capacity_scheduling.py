@@ -200,7 +200,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         """Return victims on any nodes, for nodes where only the total of all quotas is exceeded."""
         standing: QuotaStanding = cycle.notes[self.name]
         over_quota = [place for place, rejection in rejections.items() if rejection.plugin == self.name]
-        room = with_room(cycle.nodes, pod)
+        room = with_room(cycle.nodes, pod, self.handle.delegation.serves)
         open_to_it = (place for place, rejection in rejections.items() if rejection.plugin in ("", self.name))
         vacant = [place for place in open_to_it if room[place]]
         if not standing.over_total or not (over_quota or vacant):
