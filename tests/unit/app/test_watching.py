@@ -166,6 +166,18 @@ async def test_a_new_list_is_waited_for(api: SmallApi, client: ApiClient) -> Non
     watching.stop()
 
 
+async def test_what_a_former_leader_may_have_decided_is_listed_anew(api: SmallApi, client: ApiClient) -> None:
+    watching = Watching(client, Sinks(), {ResourceClaim, Namespace})
+    await watching.start()
+    await asyncio.wait_for(watching.synced(), PATIENCE)
+    before = watching.lists()
+    await asyncio.wait_for(watching.refresh(), PATIENCE)
+    after = watching.lists()
+    watching.stop()
+    again = {name for name, count in after.items() if count > before[name]}
+    assert again == {"nodes", "resourceclaims.resource.k8s.io", "pods"}
+
+
 class RackPower(KubeObject, group="power.example.com", version="v1", plural="rackpowers", scope="Cluster"):
     """A kind that a plugin file declares."""
 
