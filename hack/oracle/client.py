@@ -1,6 +1,7 @@
 """What the oracle asks of an API server, by plain manifests."""
 
 import json
+from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,9 +58,13 @@ class Client:
         return self._object("PATCH", path, {"status": changes}, f"change the status of {key_of(manifest)}", kind)
 
     def release(self, manifest: Manifest) -> None:
-        """Take the finalizers away, so that a terminating object can go."""
+        """Take the finalizers away, so that a terminating object can go; one that is gone is no error."""
         path = KINDS[manifest["kind"]].path(manifest)
-        self._admin.patch(path, {"metadata": {"finalizers": None}})
+        try:
+            self._admin.patch(path, {"metadata": {"finalizers": None}})
+        except Refused as refused:
+            if refused.status != HTTPStatus.NOT_FOUND:
+                raise
 
     def get(self, kind: str, manifest: Manifest) -> Manifest:
         """One object as the server has it now."""

@@ -17,6 +17,8 @@ class Observation:
     def __init__(self, pod: Manifest) -> None:
         self.key = key_of(pod)
         self.is_waiting_for_volumes = False
+        volumes = pod.get("spec", {}).get("volumes", ())
+        self._has_claims_for_volumes = any({"persistentVolumeClaim", "ephemeral"} & {*volume} for volume in volumes)
         self._node: str | None = None
         self._reason = ""
         self._message = ""
@@ -79,13 +81,18 @@ class Observation:
         self._rejectors = frozenset(re.findall(r"\w+", facts["unschedulable plugins"]))
 
     def _status_written(self, facts: dict[str, str]) -> None:
-        """The attempt failed, or it succeeded and the pod now waits for its volumes with its node written down."""
+        """The attempt failed, or it succeeded and something is written before the pod is bound.
+
+        Its node is written down then. Claims for devices follow at once; volumes are not there for good.
+        """
         self._reason = facts.get("conditionReason", "")
         nominated = facts.get("nominatedNodeName", "")
         if self._reason:
             self._nominated = nominated
-        else:
+        elif self._has_claims_for_volumes:
             self._node, self.is_waiting_for_volumes = nominated, True
+        else:
+            return
         self._ended = True
 
     def _gated(self, facts: dict[str, str]) -> None:

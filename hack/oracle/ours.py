@@ -45,9 +45,8 @@ class Ours:
         waiting.add(wanted)
         # New plugins for each cluster: they remember what they have seen of theirs.
         built = build_profiles(self._loaded, self._catalogue, only=wanted.scheduler_name)
-        decision = _decision(cache, profiles := engines(built, cache), waiting, wanted, preferred)
-        written = claims_written(cache.objects, profiles[wanted.scheduler_name], pod) if decision.node else {}
-        return replace(decision, claims=written)
+        decision, placed = _decision(cache, engines(built, cache), waiting, wanted, preferred)
+        return replace(decision, claims=claims_written(cache.objects, placed, pod)) if placed else decision
 
 
 class _Waiting:
@@ -81,18 +80,19 @@ def _take_in(cache: ClusterCache, waiting: _Waiting, found: object) -> None:
 
 def _decision(
     cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waiting, pod: Pod, preferred: str | None
-) -> Decision:
+) -> tuple[Decision, Placed | None]:
     engine = profiles[pod.scheduler_name]
     for gate in engine.runner.plugin_set.pre_enqueue:
         rejection = gate.pre_enqueue(pod)
         if rejection is not None:
-            return Decision(pod.key, reason=GATED, message=rejection.message, rejectors=frozenset({gate.name}))
+            rejectors = frozenset({gate.name})
+            return Decision(pod.key, reason=GATED, message=rejection.message, rejectors=rejectors), None
     story = explain(cache, engine, waiting.nominator, pod)
     outcome = _outcome(cache, profiles, waiting, pod, preferred)
     seen = {"feasible": frozenset(node.node for node in story.feasible), **_numbers(story)}
     if isinstance(outcome, Placed):
-        return Decision(pod.key, outcome.node, **seen)  # type: ignore[arg-type]  # fields by name
-    return Decision(
+        return Decision(pod.key, outcome.node, **seen), outcome  # type: ignore[arg-type]  # fields by name
+    unplaced = Decision(
         pod.key,
         None,
         outcome.reason,
@@ -102,6 +102,7 @@ def _decision(
         victims=frozenset(outcome.victims),
         rejectors=outcome.rejected_by | outcome.pending,
     )
+    return unplaced, None
 
 
 class _Nth(Random):

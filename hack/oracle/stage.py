@@ -103,8 +103,7 @@ class Stage:
     def tear_down(self) -> None:
         """Delete everything of the scenario and return when the scheduler has forgotten pods and nodes."""
         self._log.read()
-        if self._has_devices():
-            self._refresh_claims()
+        had_devices = self._has_devices()
         for one in self._objects.values():
             if "finalizers" in one["metadata"] and one["kind"] != "Namespace":
                 self._api.release(one)
@@ -114,6 +113,8 @@ class Stage:
         self._objects, self._places = {}, set()
         for kind, namespace in places:
             self._api.delete_all(kind, namespace, except_for=SENTINEL)
+        if had_devices:
+            self._clear_claims()
         self._wait_for_nodes("Delete event for node", nodes)
         self._sentinels.wait_for_pods()
 
@@ -187,6 +188,18 @@ class Stage:
             self._remember(one)
             self._places.add(("ResourceClaim", one["metadata"]["namespace"]))
         return found
+
+    def _clear_claims(self) -> None:
+        """Delete all claims for devices, also what kube-scheduler still writes while its pods go."""
+        deadline = time.monotonic() + SECONDS
+        while left := self._refresh_claims():
+            if time.monotonic() > deadline:
+                raise NoAnswer(f"claims do not go: {', '.join(key_of(one) for one in left)}")
+            for one in left:
+                self._api.release(one)
+                self._api.delete(one)
+        self._objects = {}
+        self._places = set()
 
     def _other_kinds(self) -> set[str]:
         return {kind for kind, _ in self._objects} - {"Node", "Pod"}

@@ -1,13 +1,16 @@
 """A decision as the messages of the scheduler tell it."""
 
 from oracle.observation import Observation
+from oracle.scenario import Manifest
 from oracle.scheduler_log import Entry
 
-POD = {"metadata": {"namespace": "default", "name": "p"}}
+POD: Manifest = {"metadata": {"namespace": "default", "name": "p"}}
 
 
-def told(*messages: tuple[str, dict[str, str]], about: str = "default/p") -> tuple[Observation, list[bool]]:
-    observation = Observation(POD)
+def told(
+    *messages: tuple[str, dict[str, str]], about: str = "default/p", pod: Manifest = POD
+) -> tuple[Observation, list[bool]]:
+    observation = Observation(pod)
     return observation, [observation.take(Entry(message, {"pod": about} | facts)) for message, facts in messages]
 
 
@@ -68,10 +71,20 @@ def test_a_preempting_pod_is_decided_when_all_its_victims_are_told() -> None:
 
 
 def test_a_pod_that_waits_for_volumes_has_a_node_all_the_same() -> None:
-    observation, ends = told(("Updating pod condition and nominated node name", {"nominatedNodeName": "n1"}))
+    pod = POD | {"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}}
+    observation, ends = told(("Updating pod condition and nominated node name", {"nominatedNodeName": "n1"}), pod=pod)
     assert ends == [True]
     assert observation.is_waiting_for_volumes
     assert observation.decision().node == "n1"
+
+
+def test_a_pod_whose_devices_are_written_is_not_bound_yet() -> None:
+    observation, ends = told(
+        ("Updating pod condition and nominated node name", {"nominatedNodeName": "n1"}),
+        ("Successfully bound pod to node", {"node": "n1"}),
+    )
+    assert ends == [False, True]
+    assert not observation.is_waiting_for_volumes
 
 
 def test_a_gated_pod_is_decided_before_any_attempt() -> None:

@@ -4,7 +4,17 @@ from typing import Any
 
 from pilotage.model.cel.errors import EvaluationError
 from pilotage.model.cel.printing import shown
-from pilotage.model.cel.values import MAPS, NONE, Domains, Optional, UInt, find, type_name
+from pilotage.model.cel.values import GO_NAMES, KEYS, MAPS, NONE, Domains, Optional, UInt, find, type_name
+
+
+def is_key(value: Any) -> bool:
+    """Return whether a value can be looked up."""
+    return type(value) in KEYS
+
+
+def no_key(value: Any) -> EvaluationError:
+    """Return the error of a value that cannot be looked up."""
+    return EvaluationError(f"invalid qualifier type: {GO_NAMES[type(value)]}")
 
 
 def field(value: Any, name: Any) -> Any:
@@ -38,6 +48,8 @@ def has_field(value: Any, name: str) -> bool:
 
 
 def _looked_up(value: Any, name: Any) -> tuple[Any, bool]:
+    if type(name) not in KEYS:
+        raise no_key(name)
     kind = type(value)
     if kind in MAPS:
         if kind is Domains and type(name) is str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from pilotage.model.cel.environment import COMPOUND, Evaluate, Slots, size, spend
 from pilotage.model.cel.errors import no_overload
 from pilotage.model.cel.types import Type, read_type, read_types
-from pilotage.model.cel.values import TYPE_NAMES
+from pilotage.model.cel.values import RECEIVERS, TYPE_NAMES
 
 SIGNATURE = re.compile(r"(?:(?P<receiver>.+)\.)?(?P<arguments>\(.*\)) -> (?P<result>.+)")
 PARAMETER = re.compile(r"\b[A-Z]\b")  # of a generic signature; takes any value
@@ -43,7 +43,7 @@ class Function(Struct, frozen=True):
     refusal: str  # what follows "no such overload" if no signature fits: CALL, a name, or nothing
     is_sized: bool  # whether the cost grows with its arguments
     is_metered: bool  # whether it takes the slots first, and pays by itself
-    by_kinds: dict[tuple[type, ...], Compute | None]  # what was found before
+    by_kinds: dict[tuple[type, ...], Compute]  # what was found before
 
 
 FUNCTIONS: dict[tuple[str, bool, int], Function] = {}
@@ -87,12 +87,12 @@ def called(function: Function, operands: Sequence[Evaluate], refusal: str | None
     """Return what evaluates a call; a refusal replaces the function's."""
     refusal = function.refusal if refusal is None else refusal
     if len(operands) == 2 and not function.is_metered:
-        return _called_with_two(function, *operands, refusal)
+        return _called_with_two(function, operands[0], operands[1], refusal)
     is_sized, is_metered = function.is_sized, function.is_metered
 
     def run(slots: Slots) -> Any:
         values = [operand(slots) for operand in operands]
-        compute = _chosen(function, tuple(map(type, values)), refusal)
+        compute = _chosen(function, values, refusal)
         if is_sized:
             _charge(slots, values)
         return compute(slots, *values) if is_metered else compute(*values)
@@ -105,8 +105,7 @@ def _called_with_two(function: Function, first: Evaluate, second: Evaluate, refu
 
     def run(slots: Slots) -> Any:
         left, right = first(slots), second(slots)
-        kinds = (type(left), type(right))
-        compute = known.get(kinds) or _chosen(function, kinds, refusal)
+        compute = known.get((type(left), type(right))) or _chosen(function, (left, right), refusal)
         if is_sized:
             _charge(slots, (left, right))
         return compute(left, right)
@@ -123,23 +122,39 @@ def _charge(slots: Slots, values: Sequence[Any]) -> None:
         spend(slots, cost)
 
 
-def _chosen(function: Function, kinds: tuple[type, ...], refusal: str) -> Compute:
-    try:
-        found = function.by_kinds[kinds]
-    except KeyError:
-        found = next((each.run for each in function.overloads if _fits(each, kinds)), None)
-        function.by_kinds[kinds] = found
+def _chosen(function: Function, values: Sequence[Any], refusal: str) -> Compute:
+    """Return what computes a function for these values; what does not depend on the elements of lists is remembered."""
+    kinds = tuple(map(type, values))
+    found = function.by_kinds.get(kinds)
+    if found is None:
+        found = next((each.run for each in function.overloads if _fits(function, each, values)), None)
+        if found is not None and tuple not in kinds:
+            function.by_kinds[kinds] = found
     if found is None:
         receiver = function.overloads[0].signature.parameters[0]
-        if refusal and refusal != CALL and TYPE_NAMES[kinds[0]] == receiver.name:
-            refusal = ""  # it is the argument that does not fit
+        if refusal != CALL and (kinds[0] in RECEIVERS or TYPE_NAMES[kinds[0]] == receiver.name):
+            refusal = ""  # it is the argument that does not fit, or the receiver that answers
+        if function.name == "flatten":
+            shown, *rest = [TYPE_NAMES[kind] for kind in kinds]
+            raise no_overload(f"{shown}.flatten({', '.join(rest)})")
         call = f"{function.name}({', '.join(TYPE_NAMES[kind] for kind in kinds)})"
         raise no_overload(call if refusal == CALL else refusal)
     return found
 
 
-def _fits(overload: Overload, kinds: tuple[type, ...]) -> bool:
-    return all(
-        parameter.name == "dyn" or PARAMETER.fullmatch(parameter.name) is not None or parameter.name == TYPE_NAMES[kind]
-        for parameter, kind in zip(overload.signature.parameters, kinds, strict=True)
-    )
+def _fits(function: Function, overload: Overload, values: Sequence[Any]) -> bool:
+    if function.name in UNGUARDED and type(values[0]) is tuple:
+        values = ((), *values[1:])
+    return all(map(_is_of, overload.signature.parameters, values))
+
+
+UNGUARDED = frozenset({"flatten", "sort"})  # these look at the elements themselves
+
+
+def _is_of(wanted: Type, value: Any) -> bool:
+    """Return whether a value can be of a type; of a list only the first element is looked at."""
+    if wanted.name == "dyn" or PARAMETER.fullmatch(wanted.name):
+        return True
+    if wanted.name != TYPE_NAMES[type(value)]:
+        return False
+    return type(value) is not tuple or not value or _is_of(wanted.parameters[0], value[0])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pilotage.model.cel.calls import Signature, signatures_of
 from pilotage.model.cel.errors import CompileError
+from pilotage.model.cel.functions.formatting import format_complaint
 from pilotage.model.cel.inference import (
     ERROR,
     VARIABLE,
@@ -35,6 +36,9 @@ from pilotage.model.cel.types import (
     DYN,
     INT,
     LITERAL_TYPES,
+    NULL,
+    QUANTITY,
+    SEMVER,
     TYPE_VALUES,
     Type,
     list_of,
@@ -44,6 +48,11 @@ from pilotage.model.cel.types import (
 
 Scope = dict[str, Type]
 LOGICAL = frozenset({"_&&_", "_||_"})
+# What kube-scheduler has, too.
+UNSUPPORTED = frozenset(
+    ["url", "isURL", "getScheme", "getHost", "getHostname", "getPort", "getEscapedPath", "getQuery"]
+)
+UNSUPPORTED |= {"format.uri", "uri"}
 EXEMPT = "format"  # its list may hold what it likes
 
 
@@ -51,11 +60,13 @@ def check(source: str, node: Node) -> None:
     """Raise CompileError unless an expression has types, and a result that can be a bool."""
     checker = _Checker()
     result = substituted(checker.mapping, checker.check(node, {}), is_final=True)
-    problems = checker.problems or list(checker.uneven())
+    problems = checker.problems or [*checker.uneven(), *checker.later]
     if problems:
         raise refused(source, *sorted(problems, key=lambda problem: problem.at))
     if result not in (BOOL, DYN):
-        raise CompileError(f"must evaluate to bool or the unknown type, not {result}")
+        raise CompileError(
+            f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}"
+        )
 
 
 class _Checker:
@@ -64,6 +75,8 @@ class _Checker:
         self.problems: list[Problem] = []
         self._variables = 0
         self._exempt = 0
+        self._kinds: dict[int, Type] = {}  # of elements of literals, by identity
+        self.later: list[Problem] = []  # what counts only if nothing else is wrong
         self._rows: list[list[tuple[int, Type]]] = []  # of types that must be equal in the end
 
     def check(self, node: Node, scope: Scope) -> Type:
@@ -141,6 +154,8 @@ class _Checker:
             return kind if kind is not None else self._wrong(node.at, f"undefined field '{node.field}'")
         if is_variable(target):
             self._assign(DYN, target)
+        elif target in (QUANTITY, SEMVER):
+            return self._wrong(node.at, f"unexpected failed resolution of '{target}'")
         elif not is_open(target):
             self._wrong(node.at, f"type '{target}' does not support field selection")
         return DYN
@@ -157,18 +172,37 @@ class _Checker:
         if is_method and node.target is not None:
             parts.insert(0, self.check(node.target, scope))
         self._exempt -= node.function == EXEMPT
+        if node.function == EXEMPT and is_method:
+            self._format(node)
         return self._resolved(name if is_qualified else node.function, tuple(parts), node.at, is_method)
 
+    def _format(self, node: Call) -> None:
+        """Note what is wrong with a constant format whatever the values."""
+        if (
+            isinstance(node.target, Literal)
+            and type(node.target.value) is str
+            and isinstance(node.arguments[0], ListLiteral)
+        ):
+            kinds = [
+                (element.value.at, self._kinds.get(id(element.value), DYN)) for element in node.arguments[0].elements
+            ]
+            complaint = format_complaint(node.target.value, node.at, kinds)
+            if complaint is not None:
+                self.later.append(Problem(*complaint))
+
     def _logical(self, node: Call, parts: Sequence[Type]) -> Type:
+        result = BOOL
         for part, kind in zip(node.arguments, parts, strict=True):
             if not self._assign(kind, BOOL):
-                self._wrong(part.at, f"expected type 'bool' but found '{kind}'")
-        return BOOL
+                result = self._wrong(part.at, f"expected type 'bool' but found '{kind}'")
+        return result
 
     def _resolved(self, name: str, parts: tuple[Type, ...], at: int, is_method: bool = False) -> Type:
         """Return what a function gives for these types; its overloads may agree on dyn only."""
         overloads = OPERATORS.get(name) or signatures_of(name)
         if not overloads:
+            if name in UNSUPPORTED:
+                return self._wrong(at, f"{name}() is not supported by this scheduler")
             return self._wrong(at, f"undeclared reference to '{name}' (in container '')")
         result: Type | None = None
         for overload in overloads:
@@ -195,12 +229,12 @@ class _Checker:
         fresh = {name: self._variable() for name in overload.variables}
         return tuple(_renamed(each, fresh) for each in overload.parameters), _renamed(overload.result, fresh)
 
-    def _joined(self, before: Type | None, kind: Type, at: int) -> Type:
+    def _joined(self, before: Type | None, kind: Type) -> Type:
         if before is None:
             return kind
         if self._assign(before, kind):
             return most_general(before, kind)
-        return self._wrong(at, f"expected type '{before}' but found '{kind}'")
+        return DYN
 
     def _present(self, kind: Type, is_optional: bool, at: int) -> Type:
         """Return the type of an element; one that may be missing must be optional."""
@@ -218,7 +252,8 @@ class _Checker:
         for element in node.elements:
             kind = self._present(self.check(element.value, scope), element.is_optional, element.value.at)
             row.append((element.value.at, kind))
-            joined = self._joined(joined, kind, element.value.at)
+            self._kinds[id(element.value)] = kind
+            joined = self._joined(joined, kind)
         self._note(row)
         return list_of(joined if joined is not None else self._variable())
 
@@ -229,10 +264,10 @@ class _Checker:
         for entry in node.entries:
             kind = self.check(entry.key, scope)
             keys.append((entry.key.at, kind))
-            key = self._joined(key, kind, entry.key.at)
+            key = self._joined(key, kind)
             kind = self._present(self.check(entry.value, scope), entry.is_optional, entry.value.at)
             values.append((entry.value.at, kind))
-            value = self._joined(value, kind, entry.value.at)
+            value = self._joined(value, kind)
         self._note(keys)
         self._note(values)
         return map_of(key, value) if key and value else map_of(self._variable(), self._variable())
@@ -309,7 +344,7 @@ class _Checker:
             self._assign(DYN, kind)
             return (DYN,) * len(node.variables)
         text = f"expression of type '{kind}' cannot be range of a comprehension (must be list, map, or dynamic)"
-        self._wrong(node.operand.at, text)
+        self._wrong(node.at if node.name == "sortBy" else node.operand.at, text)
         return (ERROR,) * len(node.variables)
 
 

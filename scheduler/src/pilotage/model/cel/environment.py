@@ -1,4 +1,4 @@
-"""What an evaluation carries: a list of slots, the device first, then what is left of the cost limit, then variables."""
+"""What an evaluation carries: a list of slots for the device, what is left of the cost limit, and variables."""
 
 from collections.abc import Callable
 from typing import Any

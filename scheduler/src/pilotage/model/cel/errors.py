@@ -2,7 +2,10 @@
 
 COST_LIMIT = 1_000_000  # of one evaluation on one device, as the API has it
 MISSING_KEY = "no such key:"
-HINT = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue())"
+    " or guarding the check with has() for optional fields"
+)
 
 
 class CompileError(ValueError):

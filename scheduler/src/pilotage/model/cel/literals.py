@@ -9,7 +9,8 @@ from pilotage.model.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 ESCAPED = re.compile(
-    r"\\(?:([abfnrtv\"'\\?`])|([0-3][0-7][0-7])|[xX]([0-9a-fA-F]{2})|[uU]([0-9a-fA-F]+))|\r\n?", re.DOTALL
+    r"\\(?:([abfnrtv\"'\\?`])|([0-3][0-7][0-7])|[xX]([0-9a-fA-F]{2})|(?:u(?=[0-9a-fA-F]{4})|U(?=[0-9a-fA-F]{8}))((?<=u)[0-9a-fA-F]{4}|(?<=U)[0-9a-fA-F]{8}))|\r\n?",
+    re.DOTALL,
 )
 
 

@@ -15,20 +15,40 @@ from pilotage.model.cel.values import (
     find,
     key_of,
     of_key,
+    type_name,
 )
 
 
 class Loop(NamedTuple):
     """What a macro is made of."""
 
+    name: str
     operand: Evaluate
     variables: tuple[int, ...]  # slots
     bodies: tuple[Evaluate, ...]
     cost: int  # of a turn
 
 
+class Failed(NamedTuple):
+    """The value of a variable that could not be computed."""
+
+    text: str
+
+
+def bound_variable(slot: int) -> Evaluate:
+    """Return what reads a variable of cel.bind."""
+
+    def read(slots: Slots) -> Any:
+        value = slots[slot]
+        if type(value) is Failed:
+            raise EvaluationError(value.text)
+        return value
+
+    return read
+
+
 def turns(loop: Loop) -> Callable[[Slots], Iterable[Any]]:
-    """Return what steps through the operand, paying for each turn, with the variables set; gives each (first) variable."""
+    """Return what steps through the operand with the variables set, pays for each turn, and gives the first one."""
     operand, cost, first = loop.operand, loop.cost, loop.variables[0]
     second = loop.variables[1] if len(loop.variables) > 1 else None
 
@@ -65,11 +85,11 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
         return enumerate(value)
     if type(value) in MAPS:
         return [(of_key(key), each) for key, each in value.items()]
-    raise EvaluationError(f"got '{GO_NAMES[type(value)]}', expected iterable type")
+    raise EvaluationError(f"unsupported comprehension range type: {GO_NAMES[type(value)]}")
 
 
 def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
-    """Return all (False decides) or exists (True decides): the decisive value wins over errors, else the first is raised."""
+    """Return all (False decides) or exists (True does): what decides wins over errors, else the first is raised."""
 
     def build(loop: Loop) -> Evaluate:
         steps, body = turns(loop), loop.bodies[0]
@@ -84,7 +104,7 @@ def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
                     continue
                 if value is decisive:
                     return decisive
-                if value is decisive or type(value) is not bool:
+                if type(value) is not bool:
                     failure = failure or no_overload()
             if failure is not None:
                 raise failure
@@ -101,35 +121,82 @@ def _is_true(value: Any) -> bool:
     raise no_overload()
 
 
+def _passing(loop: Loop) -> Callable[[Slots, Callable[[Any], None]], None]:
+    """Return what hands each first variable whose condition holds to a collector.
+
+    The error of the last condition that failed is raised in the end, or else the collector's first error.
+    """
+    steps = turns(loop)
+    condition = loop.bodies[0] if len(loop.bodies) > 1 or loop.name in TESTS else None
+
+    def run(slots: Slots, collect: Callable[[Any], None]) -> None:
+        failure: EvaluationError | None = None
+        for item in steps(slots):
+            try:
+                holds = condition is None or _is_true(condition(slots))
+            except EvaluationError as error:
+                failure = error
+                continue
+            if not holds or failure is not None:
+                continue
+            try:
+                collect(item)
+            except EvaluationError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+
+    return run
+
+
+TESTS = frozenset({"existsOne", "filter"})  # their only body is the condition
+
+
 def _exists_one(loop: Loop) -> Evaluate:
-    steps, body = turns(loop), loop.bodies[0]
-    return lambda slots: sum([_is_true(body(slots)) for _ in steps(slots)]) == 1
+    passing = _passing(loop)
+
+    def run(slots: Slots) -> bool:
+        found: list[Any] = []
+        passing(slots, found.append)
+        return len(found) == 1
+
+    return run
 
 
 def _transformed(loop: Loop) -> Evaluate:
     """Return map or transformList: the last body for each element that passes the condition before it."""
-    steps, body = turns(loop), loop.bodies[-1]
-    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+    passing, body = _passing(loop), loop.bodies[-1]
 
     def run(slots: Slots) -> Any:
-        found = tuple([body(slots) for _ in steps(slots) if condition is None or _is_true(condition(slots))])
-        return _charged(slots, found)
+        found: list[Any] = []
+        passing(slots, lambda _: found.append(body(slots)))
+        return _charged(slots, tuple(found))
 
     return run
 
 
 def _filtered(loop: Loop) -> Evaluate:
-    steps, condition = turns(loop), loop.bodies[0]
-    return lambda slots: _charged(slots, tuple([item for item in steps(slots) if _is_true(condition(slots))]))
+    passing = _passing(loop)
+
+    def run(slots: Slots) -> Any:
+        found: list[Any] = []
+        passing(slots, found.append)
+        return _charged(slots, tuple(found))
+
+    return run
 
 
 def _mapped(loop: Loop) -> Evaluate:
     """Return transformMap: the same keys with other values."""
-    steps, body = turns(loop), loop.bodies[-1]
-    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+    passing, body = _passing(loop), loop.bodies[-1]
 
     def run(slots: Slots) -> Any:
-        found = {key_of(key): body(slots) for key in steps(slots) if condition is None or _is_true(condition(slots))}
+        found: dict[Any, Any] = {}
+
+        def collect(key: Any) -> None:
+            found[key_of(key)] = body(slots)
+
+        passing(slots, collect)
         return _charged(slots, found)
 
     return run
@@ -137,14 +204,12 @@ def _mapped(loop: Loop) -> Evaluate:
 
 def _entered(loop: Loop) -> Evaluate:
     """Return transformMapEntry: each body is a map whose entries are added."""
-    steps, body = turns(loop), loop.bodies[-1]
-    condition = loop.bodies[0] if len(loop.bodies) > 1 else None
+    passing, body = _passing(loop), loop.bodies[-1]
 
     def run(slots: Slots) -> Any:
         found: dict[Any, Any] = {}
-        for _ in steps(slots):
-            if condition is not None and not _is_true(condition(slots)):
-                continue
+
+        def collect(_: Any) -> None:
             entries = body(slots)
             if type(entries) not in MAPS:
                 raise no_overload()
@@ -152,6 +217,8 @@ def _entered(loop: Loop) -> Evaluate:
                 if find(found, of_key(key))[1]:
                     raise EvaluationError(f"insert failed: key {shown(of_key(key))} already exists")
                 found[key] = value
+
+        passing(slots, collect)
         return _charged(slots, found)
 
     return run
@@ -161,7 +228,10 @@ def _bound(loop: Loop) -> Evaluate:
     operand, variable, body = loop.operand, loop.variables[0], loop.bodies[0]
 
     def run(slots: Slots) -> Any:
-        slots[variable] = operand(slots)
+        try:
+            slots[variable] = operand(slots)
+        except EvaluationError as error:
+            slots[variable] = Failed(str(error))  # matters only if the variable is used
         return body(slots)
 
     return run
@@ -174,7 +244,7 @@ def _optional(is_flat: bool) -> Callable[[Loop], Evaluate]:
         def run(slots: Slots) -> Any:
             value = operand(slots)
             if type(value) is not Optional:
-                raise no_overload()
+                raise no_overload(f"hasValue({type_name(value)})")
             if not value.is_present:
                 return NONE
             slots[variable] = value.value
@@ -190,10 +260,10 @@ def _sorted_by(loop: Loop) -> Evaluate:
     steps, body, operand = turns(loop), loop.bodies[0], loop.operand
 
     def run(slots: Slots) -> Any:
+        keys = [body(slots) for _ in steps(slots)]
         values = operand(slots)
         if type(values) is not tuple:
             raise no_overload()
-        keys = [body(slots) for _ in steps(slots)]
         spend(slots, len(keys) * max(len(keys).bit_length(), 1))
         return sorted_by(values, keys)
 

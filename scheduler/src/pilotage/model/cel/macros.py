@@ -1,7 +1,7 @@
 """Recognises macros: calls whose arguments are code with variables of its own."""
 
 from pilotage.model.cel.places import Problem, refused
-from pilotage.model.cel.syntax import Macro, Name, Node, Select
+from pilotage.model.cel.syntax import Literal, Macro, MapLiteral, Name, Node, Select
 
 ACCUMULATORS = frozenset({"__result__", "@result"})
 
@@ -10,7 +10,6 @@ LOOPS: dict[tuple[str, int], tuple[int, str]] = {
     ("all", 2): (1, "all"),
     ("exists", 2): (1, "exists"),
     ("exists_one", 2): (1, "existsOne"),
-    ("existsOne", 2): (1, "existsOne"),
     ("map", 2): (1, "map"),
     ("map", 3): (1, "map"),
     ("filter", 2): (1, "filter"),
@@ -33,7 +32,7 @@ LOOPS: dict[tuple[str, int], tuple[int, str]] = {
 def expanded(source: str, function: str, target: Node | None, arguments: tuple[Node, ...], at: int) -> Node | None:
     """Return what a call of a macro stands for, None if it is a plain call; raise CompileError if it is misused."""
     if target is None:
-        return _presence(source, arguments) if function == "has" and len(arguments) == 1 else None
+        return _presence(source, arguments, at) if function == "has" and len(arguments) == 1 else None
     if function == "bind" and len(arguments) == 3 and isinstance(target, Name) and target.name == "cel":
         return _binding(source, arguments, at)
     if (loop := LOOPS.get((function, len(arguments)))) is None:
@@ -42,14 +41,17 @@ def expanded(source: str, function: str, target: Node | None, arguments: tuple[N
     variables = tuple(_variable(source, each, name, count) for each in arguments[:count])
     if len(set(variables)) < len(variables):
         raise refused(source, Problem(arguments[1].at, f"duplicate variable name: {variables[1]}"))
+    if name == "sortBy" and isinstance(target, Literal | MapLiteral):
+        text = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+        raise refused(source, Problem(target.at, text))
     return Macro(name, target, variables, arguments[count:], at)
 
 
-def _presence(source: str, arguments: tuple[Node, ...]) -> Node:
+def _presence(source: str, arguments: tuple[Node, ...], at: int) -> Node:
     tested = arguments[0]
     if not isinstance(tested, Select) or tested.is_test:
         raise refused(source, Problem(tested.at, "invalid argument to has() macro"))
-    return Select(tested.operand, tested.field, tested.at, tested.is_optional, is_test=True)
+    return Select(tested.operand, tested.field, at, tested.is_optional, is_test=True)
 
 
 def _binding(source: str, arguments: tuple[Node, ...], at: int) -> Node:

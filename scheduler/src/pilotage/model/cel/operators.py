@@ -10,6 +10,7 @@ from pilotage.model.cel.values import (
     INT_MAX,
     INT_MIN,
     MAPS,
+    RECEIVERS,
     UINT_MAX,
     Duration,
     Timestamp,
@@ -37,7 +38,7 @@ def duration(nanos: int) -> Duration:
     """Return a duration within 64 bits of nanoseconds, or raise."""
     if INT_MIN <= nanos <= INT_MAX:
         return Duration(nanos)
-    raise EvaluationError("duration overflow")
+    raise EvaluationError("integer overflow")
 
 
 def timestamp(nanos: int) -> Timestamp:
@@ -45,6 +46,10 @@ def timestamp(nanos: int) -> Timestamp:
     if TIME_MIN <= nanos <= TIME_MAX:
         return Timestamp(nanos)
     raise EvaluationError("timestamp overflow")
+
+
+def _no_operator(kind: type, known: frozenset[type], name: str) -> EvaluationError:
+    return no_overload("" if kind in known or kind in RECEIVERS else name)
 
 
 ADDABLE = frozenset({int, UInt, float, str, bytes, tuple, Duration, Timestamp})
@@ -64,7 +69,7 @@ def add(left: Any, right: Any) -> Any:
             return duration(left.nanos + right.nanos)
     if {kind, other} == {Duration, Timestamp}:
         return timestamp(left.nanos + right.nanos)
-    raise no_overload("" if kind in ADDABLE else "_+_")
+    raise _no_operator(kind, ADDABLE, "_+_")
 
 
 def subtract(left: Any, right: Any) -> Any:
@@ -82,7 +87,7 @@ def subtract(left: Any, right: Any) -> Any:
         return timestamp(left.nanos - right.nanos)
     if kind is Timestamp and other is Timestamp:
         return duration(left.nanos - right.nanos)
-    raise no_overload("" if kind in (int, UInt, float, Duration, Timestamp) else "_-_")
+    raise _no_operator(kind, frozenset({int, UInt, float, Duration, Timestamp}), "_-_")
 
 
 def multiply(left: Any, right: Any) -> Any:
@@ -95,7 +100,7 @@ def multiply(left: Any, right: Any) -> Any:
             return left * right
         if kind is UInt:
             return unsigned(int(left) * int(right))
-    raise no_overload("" if kind in (int, UInt, float) else "_*_")
+    raise _no_operator(kind, frozenset({int, UInt, float}), "_*_")
 
 
 def divide(left: Any, right: Any) -> Any:
@@ -111,7 +116,7 @@ def divide(left: Any, right: Any) -> Any:
             if kind is UInt:
                 return UInt(quotient)
             return integer(quotient if (left < 0) == (right < 0) else -quotient)
-    raise no_overload("" if kind in (int, UInt, float) else "_/_")
+    raise _no_operator(kind, frozenset({int, UInt, float}), "_/_")
 
 
 def _float_division(left: float, right: float) -> float:
@@ -132,7 +137,7 @@ def modulo(left: Any, right: Any) -> Any:
             raise EvaluationError("integer overflow")
         rest = abs(left) % abs(right)
         return UInt(rest) if kind is UInt else (-rest if left < 0 else rest)
-    raise no_overload("" if kind in (int, UInt) else "_%_")
+    raise _no_operator(kind, frozenset({int, UInt}), "_%_")
 
 
 def negate(value: Any) -> Any:
@@ -141,7 +146,7 @@ def negate(value: Any) -> Any:
         return integer(-value)
     if type(value) is float:
         return -value
-    raise no_overload()
+    raise _no_operator(type(value), frozenset({bool}), "-_")
 
 
 def negation(value: Any) -> bool:
@@ -173,13 +178,12 @@ def _ordered(name: str, verdict: Callable[[int, int], bool], quick: Binary) -> B
             return bool(quick(left, right))
         if kind not in COMPARABLE:
             raise no_overload(name)
-        order = compare(left, right)
-        return order is not None and verdict(order, 0)
+        return verdict(compare(left, right), 0)
 
     return decide
 
 
-QUICK = frozenset({int, str, float})
+QUICK = frozenset({int, str})
 less = _ordered("_<_", operator.lt, operator.lt)
 less_or_equal = _ordered("_<=_", operator.le, operator.le)
 greater = _ordered("_>_", operator.gt, operator.gt)

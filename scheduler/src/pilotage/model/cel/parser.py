@@ -219,7 +219,7 @@ class _Parser:
         raise self.wrong(f"mismatched input '{token.text}' expecting {START}")
 
     def _named(self) -> Node:
-        is_absolute = self._skip(".")
+        self._skip(".")  # the names of all selectors are in one container
         if self.token.kind != "word":
             raise self.wrong(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
         token = self._step()
@@ -231,7 +231,7 @@ class _Parser:
             raise refused(self._source, Problem(self.token.at, text))
         if token.text in RESERVED:
             raise refused(self._source, Problem(token.at, f"reserved identifier: {token.text}"))
-        return Name(token.text, token.at) if not is_absolute else Name(token.text, token.at)
+        return Name(token.text, token.at)
 
     def _list(self, at: int) -> Node:
         elements: list[Element] = []

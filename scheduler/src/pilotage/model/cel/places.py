@@ -1,6 +1,5 @@
 """Says where in its source an expression is wrong, as kube-scheduler prints it."""
 
-import unicodedata
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -8,6 +7,7 @@ from msgspec import Struct
 from pilotage.model.cel.errors import CompileError
 
 MOST = 100  # problems that are shown
+WIDE_DOT, WIDE_MARK = "\uff0e", "\uff3e"  # below all that is not ASCII
 
 
 class Problem(Struct, frozen=True):
@@ -28,6 +28,6 @@ def _printed(source: str, problems: Iterable[Problem]) -> Iterable[str]:
         line = before.count("\n")
         column = len(before) - (before.rfind("\n") + 1)
         shown = source.split("\n")[line]
-        dots = "".join("．" if unicodedata.east_asian_width(sign) in "WF" else "." for sign in shown[:column])
-        mark = "\uff3e" if shown[column : column + 1] and unicodedata.east_asian_width(shown[column]) in "WF" else "^"
+        dots = "".join("." if sign.isascii() else WIDE_DOT for sign in shown[:column])
+        mark = "^" if shown[column : column + 1].isascii() else WIDE_MARK
         yield f"ERROR: <input>:{line + 1}:{column + 1}: {problem.text}\n | {shown}\n | {dots}{mark}"

@@ -1,9 +1,12 @@
 """Prints values as they appear in error messages and conversions."""
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from pilotage.model.cel.values import CelType, of_key
+
+MOST_DIGITS, LEAST_POWER = 6, -4  # beyond these a number is written with an exponent
 
 
 def shown(value: Any) -> str:
@@ -27,33 +30,26 @@ def shown(value: Any) -> str:
 
 
 def float_text(number: float) -> str:
-    """Return a number as strconv.FormatFloat(x, 'g', -1, 64) writes it."""
+    """Return the shortest digits of a number, as Go's %g has them."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
         return "+Inf" if number > 0 else "-Inf"
-    digits = repr(number)
-    mantissa, _, exponent = digits.partition("e")
-    if exponent:
-        power = int(exponent)
-    else:
-        whole = mantissa.lstrip("-").partition(".")[0]
-        power = len(whole) - 1 if whole != "0" else _small_power(mantissa)
-    if -5 < power < 21:
-        text = f"{number:.17f}" if exponent and power < 0 else digits
-        if exponent:
-            text = (
-                f"{number:.0f}"
-                if power > 0
-                else f"{number:.{len(mantissa.replace('-', '').replace('.', '')) - 1 - power}f}"
-            )
-        return text.removesuffix(".0")
-    if not exponent:
-        mantissa, _, _ = f"{number:.16e}".partition("e")
-        mantissa = repr(float(mantissa))
-    return f"{mantissa.removesuffix('.0')}e{'+' if power >= 0 else '-'}{abs(power):02d}"
+    sign, places, exponent = Decimal(repr(number)).as_tuple()
+    assert isinstance(exponent, int)
+    digits = "".join(map(str, places)).lstrip("0").rstrip("0")
+    power = Decimal(repr(number)).adjusted() if digits else 0
+    minus = "-" if sign else ""
+    if not digits:
+        return f"{minus}0"
+    if LEAST_POWER <= power < MOST_DIGITS:
+        return f"{minus}{_plain(digits, power)}"
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{minus}{digits[0]}{rest}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
-def _small_power(mantissa: str) -> int:
-    fraction = mantissa.partition(".")[2]
-    return -(len(fraction) - len(fraction.lstrip("0")) + 1) if fraction.strip("0") else 0
+def _plain(digits: str, power: int) -> str:
+    if power < 0:
+        return f"0.{'0' * (-power - 1)}{digits}"
+    whole, fraction = digits[: power + 1].ljust(power + 1, "0"), digits[power + 1 :]
+    return f"{whole}.{fraction}" if fraction else whole

@@ -12,7 +12,7 @@ FINEST = -9  # kube-scheduler rounds finer digits up
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 REMEMBERED = 1 << 14
 
-FORM = re.compile(r"([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+FORM = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 WRONG_NUMBER = "unable to parse numeric part of quantity"
@@ -85,7 +85,7 @@ def _parse(text: str) -> CelQuantity:
     match = FORM.fullmatch(text) if 0 < len(text) <= LONGEST else None
     if match is None:
         raise InvalidCelQuantity(WRONG_FORM)
-    sign, whole, point, fraction, suffix = (part or "" for part in match.groups())
+    sign, whole, fraction, suffix = (part or "" for part in match.groups())
     power, is_binary = _scale(suffix)
     factor = -1 if sign else 1
     factor = 1 if sign == "+" else factor

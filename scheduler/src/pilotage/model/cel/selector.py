@@ -11,12 +11,10 @@ from pilotage.model.cel.errors import COST_LIMIT, CompileError, EvaluationError,
 from pilotage.model.cel.parser import parse
 from pilotage.model.cel.program import Program, program
 from pilotage.model.cel.reading import Reading, reading
-from pilotage.model.cel.values import type_name
+from pilotage.model.cel.values import as_bool, type_name
 
 assert functions.DECLARED
 REMEMBERED = 1 << 12  # distinct expressions
-
-WITHOUT_BOOL = "unsupported native conversion from string to 'bool'"
 
 
 class Selector:
@@ -46,7 +44,7 @@ class Selector:
             raise EvaluationError("the expression nests too deep for this scheduler") from None
         if answer is True or answer is False:
             return answer
-        raise EvaluationError(_no_bool(answer))
+        return _as_bool(answer)
 
     def projection(self, device: CelDevice) -> Hashable:
         """Return a key: devices with equal keys get the same answer."""
@@ -64,9 +62,10 @@ def compile_selector(source: str) -> Selector:
         raise CompileError("compilation failed: the expression nests too deep for this scheduler") from None
 
 
-def _no_bool(value: object) -> str:
-    name = type_name(value)
-    reason = f"unsupported type conversion from '{name}' to bool"
-    if name == "string":
-        reason = WITHOUT_BOOL
-    return f"CEL result of type {name} could not be converted to bool: {reason}"
+def _as_bool(answer: object) -> bool:
+    """Return what kube-scheduler takes an answer for that is no bool; mostly it refuses."""
+    try:
+        return as_bool(answer)
+    except EvaluationError as error:
+        text = f"CEL result of type {type_name(answer)} could not be converted to bool: {error}"
+        raise EvaluationError(text) from None

@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from pilotage.model.cel.values import CelType, UInt
 
+SHOWN = {"google.protobuf.Duration": "duration", "google.protobuf.Timestamp": "timestamp"}
+
 
 class Type(Struct, frozen=True):
     """A type with its parameters; a single capital letter is a parameter of a signature."""
@@ -15,6 +17,9 @@ class Type(Struct, frozen=True):
     parameters: tuple["Type", ...] = ()
 
     def __str__(self) -> str:
+        """Return the type as messages show it."""
+        if self.name in SHOWN:
+            return SHOWN[self.name]
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from pilotage.model.cel.errors import EvaluationError, no_overload
+from pilotage.model.cel.named_formats import NamedFormat
+from pilotage.model.cel.networks import Address, Network
 from pilotage.model.cel.quantities import CelQuantity
 from pilotage.model.semver import Semver
 
@@ -90,10 +92,14 @@ TYPE_NAMES: dict[type, str] = {
     Semver: "kubernetes.Semver",
     Duration: "google.protobuf.Duration",
     Timestamp: "google.protobuf.Timestamp",
+    Address: "net.IP",
+    Network: "net.CIDR",
+    NamedFormat: "kubernetes.NamedFormat",
 }
 NUMBERS = frozenset({int, UInt, float})
+RECEIVERS = frozenset({str, Duration, Timestamp})  # cel-go asks these first, and then does not name the function
 MAPS = frozenset({dict, Domains})
-OPAQUE = frozenset({CelQuantity, Semver})
+OPAQUE = frozenset({CelQuantity, Semver, Address, Network, NamedFormat})
 
 
 def type_name(value: Any) -> str:
@@ -134,6 +140,8 @@ def equal(left: Any, right: Any) -> bool:
     """Return whether two values are equal as == has it; some types refuse others on their right."""
     kind, other = type(left), type(right)
     if kind in NUMBERS:
+        if kind is float or other is float:
+            return other in NUMBERS and float(left) == float(right)  # as Go compares them, with what float loses
         return other in NUMBERS and bool(left == right)
     if kind is tuple:
         return other is tuple and len(left) == len(right) and all(map(same, left, right))
@@ -186,12 +194,16 @@ def _equal_opaque(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def compare(left: Any, right: Any) -> int | None:
-    """Return the order of two values as -1, 0 or 1; None if NaN is one; raise if they have none."""
+def compare(left: Any, right: Any) -> int:
+    """Return the order of two values as -1, 0 or 1; raise if they have none."""
     kind, other = type(left), type(right)
+    if kind is float and math.isnan(left):
+        raise EvaluationError("NaN values cannot be ordered")
     if kind in NUMBERS and other in NUMBERS:
-        if (kind is float or other is float) and (math.isnan(left) or math.isnan(right)):
-            return None
+        if kind is float or other is float:
+            left, right = float(left), float(right)  # as Go compares them, with what float loses
+            if math.isnan(right):
+                raise EvaluationError("NaN values cannot be ordered")
         return _sign(left, right)
     if kind is not other or kind not in ORDERED:
         raise no_overload()
@@ -223,10 +235,52 @@ GO_NAMES: dict[type, str] = {
     str: "types.String",
     bytes: "types.Bytes",
     type(None): "types.Null",
+    tuple: "*types.baseList",
+    dict: "*types.baseMap",
+    Domains: "cel.mapper",
     Optional: "*types.Optional",
     CelType: "*types.Type",
     CelQuantity: "cel.Quantity",
     Semver: "cel.Semver",
     Duration: "types.Duration",
     Timestamp: "types.Timestamp",
+    Address: "cel.IP",
+    Network: "cel.CIDR",
+    NamedFormat: "cel.Format",
 }
+
+
+# The same types in the message that an answer is no bool, where it does not follow the rule for numbers.
+PLAIN_NAMES: dict[type, str] = {
+    float: "Double",
+    bytes: "Bytes",
+    type(None): "'null_type'",
+    tuple: "list",
+    dict: "map",
+    Domains: "map",
+    CelQuantity: "'Quantity'",
+    Semver: "'Semver'",
+    Address: "'IP'",
+    Network: "'CIDR'",
+    NamedFormat: "'Format'",
+    Duration: "'Duration'",
+    Timestamp: "'Timestamp'",
+}
+
+
+def as_bool(value: Any) -> bool:
+    """Return a value as Go's bool, or raise with the words of its conversion."""
+    kind = type(value)
+    if kind is bool:
+        return bool(value)
+    if kind is Optional:
+        if not value.is_present:
+            raise EvaluationError("optional.none() dereference")
+        return as_bool(value.value)
+    if kind is str:
+        raise EvaluationError("unsupported native conversion from string to 'bool'")
+    if kind is CelType:
+        raise EvaluationError("type conversion not supported for 'type'")
+    if kind in PLAIN_NAMES:
+        raise EvaluationError(f"type conversion error from {PLAIN_NAMES[kind]} to 'bool'")
+    raise EvaluationError(f"unsupported type conversion from '{type_name(value)}' to bool")

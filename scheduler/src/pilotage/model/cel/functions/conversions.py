@@ -7,8 +7,10 @@ from typing import Any
 from pilotage.model.cel.calls import declare
 from pilotage.model.cel.errors import EvaluationError
 from pilotage.model.cel.printing import float_text, shown
+from pilotage.model.cel.times import written_duration, written_timestamp
 from pilotage.model.cel.types import TYPE_VALUES
-from pilotage.model.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelType, UInt, type_name
+from pilotage.model.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelType, Duration, Timestamp, UInt, type_name
+from pilotage.model.go_float import finite_number
 
 TRUE, FALSE = ("1", "t", "T", "true", "TRUE", "True"), ("0", "f", "F", "false", "FALSE", "False")
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
@@ -46,23 +48,26 @@ def _uint(value: Any) -> UInt:
     return UInt(value)
 
 
-DECIMAL = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?|[+-]?(?:inf|infinity)|nan", re.IGNORECASE
-)
+UNUSUAL = frozenset({"nan", "inf", "infinity"})
 
 
 def _double(value: Any) -> float:
     if type(value) is not str:
         return float(value)
-    if len(value) > 256 or not DECIMAL.fullmatch(value):
-        raise _failed(value, "double")
-    number = float(value)
-    if math.isinf(number) and "n" not in value.lower():
-        raise _failed(value, "double")
-    return number
+    number = finite_number(value)
+    if number is not None:
+        return number
+    if value.lower().lstrip("+-") in UNUSUAL and len(value) < 10 and value[:2].lower() not in ("+n", "-n"):
+        return float(value)
+    raise _failed(value, "double")
 
 
-def _string(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return string(value)."""
+    if type(value) is Duration:
+        return written_duration(value)
+    if type(value) is Timestamp:
+        return written_timestamp(value)
     if type(value) is bytes:
         try:
             return value.decode()
@@ -89,7 +94,7 @@ declare("type", ("(A) -> type(A)", _type), sized=False)
 declare("int", *[(f"({name}) -> int", _int) for name in ("int", "double", "string", "uint")])
 declare("uint", *[(f"({name}) -> uint", _uint) for name in ("uint", "double", "int", "string")])
 declare("double", *[(f"({name}) -> double", _double) for name in ("double", "int", "string", "uint")])
-declare("string", *[(f"({name}) -> string", _string) for name in ("string", "bool", "bytes", "double", "int", "uint")])
+declare("string", *[(f"({name}) -> string", text_of) for name in ("string", "bool", "bytes", "double", "int", "uint")])
 declare("bool", *[(f"({name}) -> bool", _bool) for name in ("bool", "string")])
 declare("bytes", ("(bytes) -> bytes", lambda value: value), ("(string) -> bytes", str.encode))
 SIZED = ("string", "bytes", "list(A)", "map(A, B)")

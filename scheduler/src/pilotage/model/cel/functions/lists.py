@@ -3,10 +3,11 @@
 import operator
 from collections.abc import Callable
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 from pilotage.model.cel.calls import declare
-from pilotage.model.cel.environment import CostExceeded
+from pilotage.model.cel.environment import Slots, spend
 from pilotage.model.cel.errors import EvaluationError, no_overload
 from pilotage.model.cel.loops import sorted_by
 from pilotage.model.cel.operators import add
@@ -22,7 +23,6 @@ from pilotage.model.cel.values import (
 )
 
 LONGEST_RANGE = 1_000_000
-MOST_PAIRS = 500_000  # that are compared with each other
 
 Values = tuple[Any, ...]
 
@@ -50,23 +50,21 @@ def _flatten(values: Any, depth: Any = 1) -> Values:
     return tuple(found)
 
 
-def _distinct(values: Values) -> Values:
+def _distinct(slots: Slots, values: Values) -> Values:
+    spend(slots, 2 * len(values) ** 2)
     found: list[Any] = []
-    pairs = 0
     for each in values:
-        pairs += len(found)
-        if pairs > MOST_PAIRS:
-            raise CostExceeded
         if not any(is_same(each, other) for other in found):
             found.append(each)
     return tuple(found)
 
 
-def _range(count: int) -> Values:
+def _range(slots: Slots, count: int) -> Values:
     if count < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
     if count > LONGEST_RANGE:
         raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({LONGEST_RANGE})")
+    spend(slots, max(count, 0))
     return tuple(range(count))
 
 
@@ -78,9 +76,9 @@ def _sort(values: Any) -> Values:
 
 def _is_sorted(values: Values) -> bool:
     _require_order(values)
-    for before, after in zip(values, values[1:], strict=False):
+    for before, after in pairwise(values):
         try:
-            if compare(before, after) == 1:
+            if compare(before, after) > 0:
                 return False
         except EvaluationError:
             continue  # what has no order among each other counts as sorted
@@ -136,10 +134,10 @@ ZEROS = {"int": 0, "uint": UInt(0), "double": 0.0, "google.protobuf.Duration": D
 
 declare("slice", ("list(T).(int, int) -> list(T)", _slice))
 declare("flatten", ("list(list(T)).() -> list(T)", _flatten), ("list(dyn).(int) -> list(dyn)", _flatten))
-declare("distinct", ("list(T).() -> list(T)", _distinct))
+declare("distinct", ("list(T).() -> list(T)", _distinct), metered=True)
 declare("reverse", ("list(T).() -> list(T)", operator.itemgetter(slice(None, None, -1))))
-declare("lists.range", ("(int) -> list(int)", _range))
-declare("sort", *[(f"list({each}).() -> list({each})", _sort) for each in COMPARABLE], refusal="")
+declare("lists.range", ("(int) -> list(int)", _range), metered=True)
+declare("sort", *[(f"list({each}).() -> list({each})", _sort) for each in COMPARABLE], refusal="sort")
 declare("first", ("list(V).() -> optional_type(V)", _first))
 declare("last", ("list(V).() -> optional_type(V)", _last))
 declare("isSorted", *[(f"list({each}).() -> bool", _is_sorted) for each in COMPARABLE])

@@ -3,8 +3,7 @@
 from typing import Any
 
 from pilotage.model.cel.calls import declare
-from pilotage.model.cel.environment import CostExceeded
-from pilotage.model.cel.functions.lists import MOST_PAIRS
+from pilotage.model.cel.environment import Slots, spend
 from pilotage.model.cel.values import is_same
 
 Values = tuple[Any, ...]
@@ -14,25 +13,20 @@ def _has(values: Values, wanted: Any) -> bool:
     return any(is_same(wanted, each) for each in values)
 
 
-def _limit(left: Values, right: Values) -> None:
-    if len(left) * len(right) > MOST_PAIRS:
-        raise CostExceeded
-
-
-def _contains(values: Values, parts: Values) -> bool:
-    _limit(values, parts)
+def _contains(slots: Slots, values: Values, parts: Values) -> bool:
+    spend(slots, len(values) * len(parts))
     return all(_has(values, each) for each in parts)
 
 
-def _equivalent(left: Values, right: Values) -> bool:
-    return _contains(left, right) and _contains(right, left)
+def _equivalent(slots: Slots, left: Values, right: Values) -> bool:
+    return _contains(slots, left, right) and _contains(slots, right, left)
 
 
-def _intersects(left: Values, right: Values) -> bool:
-    _limit(left, right)
+def _intersects(slots: Slots, left: Values, right: Values) -> bool:
+    spend(slots, len(left) * len(right))
     return any(_has(right, each) for each in left)
 
 
-declare("sets.contains", ("(list(T), list(T)) -> bool", _contains))
-declare("sets.equivalent", ("(list(T), list(T)) -> bool", _equivalent))
-declare("sets.intersects", ("(list(T), list(T)) -> bool", _intersects))
+declare("sets.contains", ("(list(T), list(T)) -> bool", _contains), metered=True)
+declare("sets.equivalent", ("(list(T), list(T)) -> bool", _equivalent), metered=True)
+declare("sets.intersects", ("(list(T), list(T)) -> bool", _intersects), metered=True)

@@ -10,7 +10,10 @@ from pilotage.model.cel.printing import shown
 LONGEST = COST_LIMIT * SIGNS_PER_UNIT  # no evaluation can pay for a longer text
 UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 TO_LOWER, TO_UPPER = str.maketrans(UPPER, LOWER), str.maketrans(LOWER, UPPER)
-SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 QUOTED = {
     "\a": r"\a",
     "\b": r"\b",
