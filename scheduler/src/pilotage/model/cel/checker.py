@@ -56,8 +56,11 @@ UNSUPPORTED |= {"format.uri", "uri"}
 EXEMPT = "format"  # its list may hold what it likes
 
 
-def check(source: str, node: Node) -> None:
-    """Raise CompileError unless an expression has types, and a result that can be a bool."""
+Resolved = dict[int, frozenset[Signature]]  # what a call can mean, by the identity of its node
+
+
+def check(source: str, node: Node) -> Resolved:
+    """Return what the calls of an expression can mean; raise CompileError if no value or no bool can come of it."""
     checker = _Checker()
     result = substituted(checker.mapping, checker.check(node, {}), is_final=True)
     problems = checker.problems or [*checker.uneven(), *checker.later]
@@ -67,12 +70,14 @@ def check(source: str, node: Node) -> None:
         raise CompileError(
             f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}"
         )
+    return checker.resolved
 
 
 class _Checker:
     def __init__(self) -> None:
         self.mapping: Mapping = {}
         self.problems: list[Problem] = []
+        self.resolved: Resolved = {}
         self._variables = 0
         self._exempt = 0
         self._kinds: dict[int, Type] = {}  # of elements of literals, by identity
@@ -174,7 +179,8 @@ class _Checker:
         self._exempt -= node.function == EXEMPT
         if node.function == EXEMPT and is_method:
             self._format(node)
-        return self._resolved(name if is_qualified else node.function, tuple(parts), node.at, is_method)
+        name = name if is_qualified else node.function
+        return self._resolved(name, tuple(parts), node.at, is_method, id(node))
 
     def _format(self, node: Call) -> None:
         """Note what is wrong with a constant format whatever the values."""
@@ -197,7 +203,9 @@ class _Checker:
                 result = self._wrong(part.at, f"expected type 'bool' but found '{kind}'")
         return result
 
-    def _resolved(self, name: str, parts: tuple[Type, ...], at: int, is_method: bool = False) -> Type:
+    def _resolved(
+        self, name: str, parts: tuple[Type, ...], at: int, is_method: bool = False, node: int | None = None
+    ) -> Type:
         """Return what a function gives for these types; its overloads may agree on dyn only."""
         overloads = OPERATORS.get(name) or signatures_of(name)
         if not overloads:
@@ -205,6 +213,7 @@ class _Checker:
                 return self._wrong(at, f"{name}() is not supported by this scheduler")
             return self._wrong(at, f"undeclared reference to '{name}' (in container '')")
         result: Type | None = None
+        fitting: list[Signature] = []
         for overload in overloads:
             if overload.is_method is not is_method or len(overload.parameters) != len(parts):
                 continue
@@ -213,8 +222,11 @@ class _Checker:
             if found is None:
                 continue
             self.mapping = found
+            fitting.append(overload)
             kind = substituted(found, given)
             result = kind if result is None or result == kind else DYN
+        if node is not None:
+            self.resolved[node] = frozenset(fitting)
         return self._no_overload(name, parts, at, is_method) if result is None else result
 
     def _no_overload(self, name: str, parts: tuple[Type, ...], at: int, is_method: bool) -> Type:

@@ -91,6 +91,8 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
 def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
     """Return all (False decides) or exists (True does): what decides wins over errors, else the first is raised."""
 
+    neutral = not decisive
+
     def build(loop: Loop) -> Evaluate:
         steps, body = turns(loop), loop.bodies[0]
 
@@ -103,12 +105,12 @@ def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:
                     failure = failure or error
                     continue
                 if value is decisive:
-                    return decisive
+                    return not neutral
                 if type(value) is not bool:
                     failure = failure or no_overload()
             if failure is not None:
                 raise failure
-            return not decisive
+            return neutral
 
         return run
 

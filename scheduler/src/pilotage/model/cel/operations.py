@@ -26,7 +26,7 @@ def _logical(runs: list[Evaluate], decisive: bool) -> Evaluate:
         for run in runs[start:]:
             try:
                 if run(slots) is decisive:
-                    return decisive
+                    return not neutral
             except EvaluationError:
                 pass
         raise error
@@ -38,7 +38,7 @@ def _logical(runs: list[Evaluate], decisive: bool) -> Evaluate:
             except EvaluationError as error:
                 return after_error(slots, place + 1, error)
             if value is decisive:
-                return decisive
+                return not neutral
             if value is not neutral:
                 return after_error(slots, place + 1, no_overload())
         return neutral

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pilotage.model.cel.access import field, has_field, is_key, no_key, optional_field
-from pilotage.model.cel.calls import Function, called, function_named
+from pilotage.model.cel.calls import Function, called, function_named, narrowed
+from pilotage.model.cel.checker import Resolved
 from pilotage.model.cel.code import NOT_CONSTANT, Code, constant, nodes_of
 from pilotage.model.cel.device_code import DEVICE_CODE, field_of
 from pilotage.model.cel.environment import BUDGET, FIRST_VARIABLE, CostExceeded, Evaluate, Slots, size, spend
@@ -42,9 +43,9 @@ class Program(NamedTuple):
     slots: int
 
 
-def program(source: str, node: Node) -> Program:
+def program(source: str, node: Node, resolved: Resolved) -> Program:
     """Compile a tree; raise CompileError for names that do not exist."""
-    compiler = _Compiler(source)
+    compiler = _Compiler(source, resolved)
     code = compiler.compile(node, {})
     return Program(code.run, compiler.slots)
 
@@ -53,8 +54,9 @@ Scope = dict[str, Evaluate]  # what reads each variable
 
 
 class _Compiler:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, resolved: Resolved) -> None:
         self._source = source
+        self._resolved = resolved
         self._budget = FOLDING_BUDGET
         self.slots = FIRST_VARIABLE
 
@@ -137,6 +139,7 @@ class _Compiler:
             left, right = self.compile(node.target, scope), self.compile(node.arguments[0], scope)
             return self._folded(SHORT_CIRCUITS[node.function](left, right), left, right)
         function, operands = self._function(node, scope)
+        function = narrowed(function, self._resolved.get(id(node)))
         parts = [self.compile(each, scope) for each in operands]
         refusal = None
         if function.name in PATTERNS and parts[1].is_planned and type(parts[1].value) is str:

@@ -56,8 +56,7 @@ def compile_selector(source: str) -> Selector:
     """Return the selector of an expression, or raise CompileError with the text after "CEL compile error: "."""
     try:
         tree = parse(source)
-        check(source, tree)
-        return Selector(source, program(source, tree), reading(tree))
+        return Selector(source, program(source, tree, check(source, tree)), reading(tree))
     except RecursionError:
         raise CompileError("compilation failed: the expression nests too deep for this scheduler") from None
 
