@@ -8,11 +8,11 @@ from pilotage.model.cel.errors import EvaluationError, no_overload
 from pilotage.model.cel.printing import shown
 from pilotage.model.cel.values import (
     COMPARABLE_KINDS,
-    GO_NAMES,
     MAPS,
     NONE,
     Optional,
     find,
+    go_name,
     key_of,
     of_key,
     type_name,
@@ -77,7 +77,7 @@ def _items(value: Any) -> Iterable[Any]:
         return value
     if type(value) in MAPS:
         return [of_key(key) for key in value]
-    raise EvaluationError(f"got '{GO_NAMES[type(value)]}', expected iterable type")
+    raise EvaluationError(f"got '{go_name(value)}', expected iterable type")
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
@@ -85,7 +85,7 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
         return enumerate(value)
     if type(value) in MAPS:
         return [(of_key(key), each) for key, each in value.items()]
-    raise EvaluationError(f"unsupported comprehension range type: {GO_NAMES[type(value)]}")
+    raise EvaluationError(f"unsupported comprehension range type: {go_name(value)}")
 
 
 def _deciding(decisive: bool) -> Callable[[Loop], Evaluate]:

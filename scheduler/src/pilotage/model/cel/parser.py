@@ -173,6 +173,8 @@ class _Parser:
     def _after_dot(self, operand: Node, at: int) -> Node:
         is_optional = self._skip("?")
         if self.token.kind not in ("word", "quoted"):
+            if self.token.text in CONSTANTS:
+                raise self.wrong(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
             raise self.wrong(f"no viable alternative at input '.{self.token.text}'")
         token = self._step()
         if token.kind == "word" and not is_optional and self._is_sign("("):

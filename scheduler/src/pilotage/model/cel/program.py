@@ -28,7 +28,7 @@ from pilotage.model.cel.syntax import (
     qualified_name,
 )
 from pilotage.model.cel.types import TYPE_VALUES
-from pilotage.model.cel.values import NONE, Optional, key_of
+from pilotage.model.cel.values import NONE, Optional, key_of, type_name
 
 MOMENTS = frozenset({"timestamp", "duration"})
 CONVERSIONS = MOMENTS | {"int", "uint", "double", "string", "bytes", "bool", "dyn", "type"}
@@ -292,4 +292,6 @@ def _enter(found: dict[Any, Any], key: Any, value: Any, is_optional: bool) -> No
         if not value.is_present:
             return
         value = value.value
+    if not is_key(key):
+        raise EvaluationError(f"a {type_name(key)} as key of a map is not supported by this scheduler")
     found[key_of(key)] = value
