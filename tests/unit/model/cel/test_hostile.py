@@ -4,6 +4,7 @@ import time
 import tracemalloc
 from itertools import islice
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from kit import cel_expressions
 from kit.cel_scene import answer, device
 from kit.tiers import examples
-from pilotage.model.cel import CompileError, EvaluationError, Selector, compile_selector
+from pilotage.model.cel import AttributeValue, CelDevice, CompileError, EvaluationError, Selector, compile_selector
 
 LONGEST = 0.6  # seconds of CPU; many times what it takes, because other tests run beside this one
 MOST = 128 << 20  # bytes
@@ -20,7 +21,30 @@ MOST = 128 << 20  # bytes
 TEN = "[0,1,2,3,4,5,6,7,8,9]"
 TOO_COSTLY = "operation cancelled: actual cost limit exceeded"
 TOKENS = [
-    *("(", ")", "[", "]", "{", "}", ".", ",", "?", ":", "!", "-", "+", "*", "/", "%", "<", "<=", "==", "!=", "&&", "||"),
+    *(
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ".",
+        ",",
+        "?",
+        ":",
+        "!",
+        "-",
+        "+",
+        "*",
+        "/",
+        "%",
+        "<",
+        "<=",
+        "==",
+        "!=",
+        "&&",
+        "||",
+    ),
     *("in", "true", "null", "device", "attributes", "x", "y", "has", "all", "map", "cel", "bind", "optMap", "matches"),
     *('"a"', "'''b'''", 'r"\\d"', "b'c'", "1", "2.5", "3u", "0x1F", "`a.b`", "//", "\n", '"', "\\", "é", "\x00"),
 ]
@@ -156,19 +180,22 @@ def test_what_an_expression_does_not_mention_does_not_matter(seed: int) -> None:
             continue
         attributes, capacity = _parts(random)
         changed, other = _parts(random)
-        for kind, before, after in (("attributes", attributes, changed), ("capacity", capacity, other)):
-            for name in set(before) | set(after):
-                domain, _, key = name.rpartition("/")
-                own = {("", key), (cel_expressions.DRIVER, key)} if not domain else {(domain, key)}
-                own |= {("", key)} if domain == cel_expressions.DRIVER else set()
-                if selector.mentions is None or any((kind, *each) in selector.mentions for each in own):
-                    after.pop(name, None)
-                    if name in before:
-                        after[name] = before[name]
+        _copy_what_matters(selector, "attributes", attributes, changed)
+        _copy_what_matters(selector, "capacity", capacity, other)
         one = device(attributes, capacity, cel_expressions.DRIVER)
         two = device(changed, other, cel_expressions.DRIVER)
         assert selector.projection(one) == selector.projection(two)
         assert _asked(selector, one) == _asked(selector, two)
+
+
+def _copy_what_matters(selector: Selector, kind: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    for name in set(before) | set(after):
+        domain, _, key = name.rpartition("/")
+        domains = {"", cel_expressions.DRIVER} if domain in ("", cel_expressions.DRIVER) else {domain}
+        if selector.mentions is None or any((kind, each, key) in selector.mentions for each in domains):
+            after.pop(name, None)
+            if name in before:
+                after[name] = before[name]
 
 
 def _compiled(text: str) -> Selector | None:
@@ -181,20 +208,20 @@ def _compiled(text: str) -> Selector | None:
         assert time.thread_time() - start < LONGEST
 
 
-def _asked(selector: Selector, of: object) -> bool | str:
+def _asked(selector: Selector, of: CelDevice) -> bool | str:
     try:
-        return selector.matches(of)  # type: ignore[arg-type]
+        return selector.matches(of)
     except EvaluationError as error:
         return str(error)
 
 
-def _parts(random: Random) -> tuple[dict[str, object], dict[str, str]]:
+def _parts(random: Random) -> tuple[dict[str, AttributeValue], dict[str, str]]:
     """Return attributes and capacities of a device that was drawn."""
     drawn = cel_expressions.device(random)
     attributes = {name: next(iter(value.values())) for name, value in drawn["attributes"].items()}
     return attributes, {name: value["value"] for name, value in drawn["capacity"].items()}
 
 
-def _device(seed: int) -> object:
+def _device(seed: int) -> CelDevice:
     attributes, capacity = _parts(Random(seed))
-    return device(attributes, capacity, cel_expressions.DRIVER)  # type: ignore[arg-type]
+    return device(attributes, capacity, cel_expressions.DRIVER)

@@ -10,7 +10,7 @@ Evaluate = Callable[[Slots], Any]
 
 DEVICE, BUDGET, FIRST_VARIABLE = 0, 1, 2
 SIGNS_PER_UNIT = 10  # of a text
-NESTING_COST = 4  # of a part that has parts
+NESTING_COST = 8  # of a part that has parts
 
 
 class CostExceeded(Exception):

@@ -18,6 +18,7 @@ from pilotage.model.cel.syntax import (
     Name,
     Node,
     Select,
+    qualified_name,
 )
 from pilotage.model.cel.tokens import END, Token, tokens
 
@@ -167,6 +168,8 @@ class _Parser:
                 key = self.expression()
                 self._expect("]")
                 node = Index(node, key, at, is_optional)
+            elif self._is_sign("{") and qualified_name(node) is not None:
+                raise refused(self._source, Problem(at, "messages are not supported by this scheduler"))
             else:
                 return node
 
@@ -228,9 +231,6 @@ class _Parser:
         if self._is_sign("("):
             at = self.token.at
             return self._call(token.text, self._arguments(), at)
-        if self._is_sign("{"):
-            text = "messages are not supported by this scheduler"
-            raise refused(self._source, Problem(self.token.at, text))
         if token.text in RESERVED:
             raise refused(self._source, Problem(token.at, f"reserved identifier: {token.text}"))
         return Name(token.text, token.at)

@@ -24,6 +24,8 @@ from pilotage.model.cel.values import (
 
 LONGEST_RANGE = 1_000_000
 
+SORTING_COST = 3  # of an element
+
 Values = tuple[Any, ...]
 
 
@@ -68,9 +70,10 @@ def _range(slots: Slots, count: int) -> Values:
     return tuple(range(count))
 
 
-def _sort(values: Any) -> Values:
+def _sort(slots: Slots, values: Any) -> Values:
     if type(values) is not tuple:
         raise no_overload()
+    spend(slots, SORTING_COST * len(values))
     return sorted_by(values, list(values))
 
 
@@ -137,7 +140,7 @@ declare("flatten", ("list(list(T)).() -> list(T)", _flatten), ("list(dyn).(int) 
 declare("distinct", ("list(T).() -> list(T)", _distinct), metered=True)
 declare("reverse", ("list(T).() -> list(T)", operator.itemgetter(slice(None, None, -1))))
 declare("lists.range", ("(int) -> list(int)", _range), metered=True)
-declare("sort", *[(f"list({each}).() -> list({each})", _sort) for each in COMPARABLE], refusal="sort")
+declare("sort", *[(f"list({each}).() -> list({each})", _sort) for each in COMPARABLE], refusal="sort", metered=True)
 declare("first", ("list(V).() -> optional_type(V)", _first))
 declare("last", ("list(V).() -> optional_type(V)", _last))
 declare("isSorted", *[(f"list({each}).() -> bool", _is_sorted) for each in COMPARABLE])
