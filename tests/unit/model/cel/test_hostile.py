@@ -96,6 +96,12 @@ HOSTILE = {
         TOO_COSTLY,
     ),
     "a search in a loop": ("cel.bind(a, lists.range(50000), a.all(x, x in a))", TOO_COSTLY),
+    "a search in what is written, in a loop": (f"lists.range(100000).all(x, !(x in [{'-1,' * 3000}-1]))", TOO_COSTLY),
+    "long texts compared in a loop": (
+        _bound(18, "? + ?", '"0123456789"', "lists.range(10000).all(x, ? <= ?)"),
+        TOO_COSTLY,
+    ),
+    "a long list as text": ('"%s".format([lists.range(400000)]).size() > 0', TOO_COSTLY),
     "sorted in a loop": ("cel.bind(a, lists.range(10000), a.all(x, a.sort() == a))", TOO_COSTLY),
     "a pattern that goes back and tries again": (f'"{"a" * 60}!".matches("^(a+)+$")', False),
     "a pattern of patterns": (f'"{"a" * 1000}".matches("(((a*)*)*)*b")', None),
