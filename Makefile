@@ -105,9 +105,12 @@ test-integration: binaries ## Run the tests on a real control plane with fake no
 test-e2e: binaries images ## Run the tests on real nodes with real containers (needs root or Docker)
 	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
 
-# The scenarios of `make test` are the first 200 of these.
-oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated scenarios (SEEDS=100 for fewer)
-	$(BIN)/python -m oracle --seeds $(or $(SEEDS),5000)
+# The scenarios of `make test` are among the first of these. A third of them is about devices, which are then compared with
+# Kubernetes' own packages as well.
+oracle: binaries ## Compare ours with the real kube-scheduler on 8,600 generated scenarios (SEEDS=100 for fewer)
+	$(BIN)/python -m oracle --seeds $(or $(SEEDS),8600)
+	$(BIN)/python -m oracle.judge_devices
+	$(BIN)/python -m oracle.judge_expressions
 
 # With it, what else takes long where replicas and sizes are real: 20 takeovers of each kind, 5,000 pods on 1,000 nodes.
 faults: binaries ## Inject every fault at full length: API server, etcd, answers, leaders, nodes, pods, clock

@@ -4,12 +4,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from auditor.claim import Claim, claim_of
 from auditor.demand import Note
+from auditor.device_slice import DeviceSlice, slice_of
 from auditor.ledger import Ledger
 from auditor.node import Node, node_of
 from auditor.pod import Pod, name_of, pod_of
 
-Decoded = TypeVar("Decoded", Pod, Node)
+Decoded = TypeVar("Decoded", Pod, Node, Claim, DeviceSlice)
 Raw = dict[str, Any]
 
 
@@ -60,3 +62,43 @@ class NodeIntake:
     def gone(self, found: Raw) -> None:
         """Take a deleted node."""
         self._ledger.node_gone(found["metadata"]["name"], time.time())
+
+
+class ClaimIntake:
+    """Brings claims for devices into the ledger."""
+
+    def __init__(self, ledger: Ledger, note: Note) -> None:
+        self._devices, self._note = ledger.devices, note
+
+    def listed(self, objects: list[Raw], began: float, seen_until: float) -> None:
+        """Take a complete list."""
+        self._devices.claims_listed(decoded(objects, claim_of, self._note), time.time(), began)
+
+    def changed(self, found: Raw) -> None:
+        """Take a new or changed claim."""
+        for claim in decoded([found], claim_of, self._note):
+            self._devices.claim_changed(claim, time.time())
+
+    def gone(self, found: Raw) -> None:
+        """Take a deleted claim."""
+        self._devices.claim_gone(found["metadata"]["uid"])
+
+
+class SliceIntake:
+    """Brings slices of devices into the ledger."""
+
+    def __init__(self, ledger: Ledger, note: Note) -> None:
+        self._devices, self._note = ledger.devices, note
+
+    def listed(self, objects: list[Raw], began: float, seen_until: float) -> None:
+        """Take a complete list."""
+        self._devices.slices_listed(decoded(objects, slice_of, self._note), time.time(), began)
+
+    def changed(self, found: Raw) -> None:
+        """Take a new or changed slice."""
+        for one in decoded([found], slice_of, self._note):
+            self._devices.slice_changed(one, time.time())
+
+    def gone(self, found: Raw) -> None:
+        """Take a deleted slice."""
+        self._devices.slice_gone(found["metadata"]["name"], time.time())

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from auditor.arrivals import Arrivals
 from auditor.attempt import Attempt
 from auditor.bindings import Bindings, unknown_pod
+from auditor.devices import Devices
 from auditor.node import Node
 from auditor.nodes import Nodes
 from auditor.occupancy import Occupancy
@@ -37,6 +38,7 @@ class Ledger:
         self._bindings = Bindings(self._records, serves, grace)
         self._arrivals = Arrivals(self._occupancy, self._nodes, grace)
         self._waiting = Waiting(self._occupancy, self._nodes, self._repulsions, wait_limit)
+        self.devices = Devices(self._nodes, grace, self._tell)
         self._told: set[tuple[str, str]] = set()
         self._blind: list[tuple[float, float]] = []
         self._pods_as_of = self._nodes_as_of = NEVER
@@ -68,6 +70,7 @@ class Ledger:
         """Record that a pod was deleted."""
         if last := self._records.end(uid, now):
             self._account(last, None)
+            self.devices.pod_left(uid)
 
     def _take(self, pod: Pod, now: float) -> tuple[Record, Pod | None] | None:
         known = self._records.by_uid.get(pod.uid)
@@ -92,6 +95,8 @@ class Ledger:
 
     def _judge_versions(self, record: Record, old: Pod | None, now: float) -> None:
         pod = record.pod
+        if pod.finished:
+            self.devices.pod_left(pod.uid)
         if old is None:
             self._tell(self._bindings.known(pod))
         if pod.node and (old is None or old.node != pod.node):
@@ -100,6 +105,8 @@ class Ledger:
             binder = record.bindings[-1].user if record.bindings else ""
             self._tell(self._bindings.arrived(record, old, now))
             self._tell(self._arrivals.judge(pod, now, binder))
+            if old or binder:
+                self.devices.pod_arrived(pod, now, binder)
 
     # ----------------------------------------------------------------------------------------------------- nodes
 
@@ -141,6 +148,7 @@ class Ledger:
         self._last_tick = now
         self._records.forget(now)
         self._tell(self._arrivals.settle(self._nodes_as_of))
+        self.devices.settle()
         self._tell(self._bindings.ripe(self._elapsed))
         self._give_up(self._elapsed)
 
@@ -152,6 +160,7 @@ class Ledger:
     def close(self, now: float) -> None:
         """Decide everything that is still open; the last lists of pods and nodes were just taken."""
         self._tell(self._arrivals.settle(END, final=True))
+        self.devices.settle(final=True)
         self._tell(self._bindings.ripe(END))
         self._give_up(END)
         self._waiting.check(self._elapsed, now, lambda: False)
@@ -159,9 +168,10 @@ class Ledger:
 
     def doubts(self, now: float) -> set[str]:
         """Return which kinds of objects must be listed afresh before a suspicion becomes a violation."""
+        found = self.devices.doubts(now)
         if self._waiting.needs_view():
-            return {"pods", "nodes"}
-        return {"nodes"} if self._arrivals.needs_nodes(now) else set()
+            return found | {"pods", "nodes"}
+        return found | {"nodes"} if self._arrivals.needs_nodes(now) else found
 
     @property
     def log_is_silent(self) -> bool:
@@ -172,7 +182,8 @@ class Ledger:
     def seen(self) -> dict[str, float]:
         """What the auditor looked at, in numbers."""
         longest = round(self._waiting.longest, 1)
-        return {**self._counts, "unjudged": len(self._waiting.unjudged), "longestWaitSeconds": longest}
+        allocated = {"allocatedClaims": self.devices.allocated}
+        return {**self._counts, **allocated, "unjudged": len(self._waiting.unjudged), "longestWaitSeconds": longest}
 
     def _give_up(self, elapsed: float) -> None:
         for attempt in self._bindings.expired(elapsed):

@@ -4,6 +4,7 @@ By hand: a judge sees everything with eyes of its own, and shares no client with
 """
 
 import asyncio
+import contextlib
 import json
 import random
 import time
@@ -14,6 +15,7 @@ import aiohttp
 
 PAGE = 1000
 QUIET = 70.0  # seconds; the API server sends a bookmark every minute, so longer silence is a dead connection
+SECOND_LOOK = 10.0  # seconds after which a kind that was not there is looked for again
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 ANSWER_LIMIT = aiohttp.ClientTimeout(total=60, sock_connect=5)
 WATCH_LIMIT = aiohttp.ClientTimeout(total=None, sock_connect=5)
@@ -26,6 +28,10 @@ class CannotWatch(Exception):
 
 class Gone(Exception):
     """The position in the stream is too old; only a new list helps."""
+
+
+class NotServed(Exception):
+    """The API server does not have this kind of objects."""
 
 
 class Sink(Protocol):
@@ -42,12 +48,16 @@ class Observer:
     list ──► watch ──► watch from the last position (end of stream, silence, connection lost)
       ▲        │
       └────────┴── position too old, an error event, or a fresh list asked for
+
+    What a server need not have counts as an empty list, and is looked for again from time to time.
     """
 
-    def __init__(self, http: aiohttp.ClientSession, url: str, sink: Sink) -> None:
+    def __init__(self, http: aiohttp.ClientSession, url: str, sink: Sink, may_be_missing: bool = False) -> None:
         self._http = http
         self._url = url
         self._sink = sink
+        self._may_be_missing = may_be_missing
+        self._wanted = asyncio.Event()
         self._asked, self._answered = 1, 0
         self._version = ""
         self._patience: asyncio.Timeout | None = None
@@ -65,6 +75,9 @@ class Observer:
                 if self._answered < self._asked:
                     await self._list()
                 await self._watch()
+            except NotServed:
+                await self._do_without()
+                continue
             except Gone:
                 self._asked += 1
             except TROUBLES as error:
@@ -92,8 +105,20 @@ class Observer:
 
     def _demand(self) -> None:
         self._asked += 1
+        self._wanted.set()
         if self._patience:
             self._patience.reschedule(0)
+
+    async def _do_without(self) -> None:
+        self._wanted.clear()
+        self._sink.listed([], time.time(), self._heard)
+        self._answered, self.in_sight = self._asked, True
+        self._hear()
+        self._news.set()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wanted.wait(), SECOND_LOOK)
+        if self._answered == self._asked:
+            self._asked += 1
 
     async def _list(self) -> None:
         asked, began, seen_until = self._asked, time.time(), self._heard
@@ -166,10 +191,12 @@ class Observer:
     def _admit(self, answer: aiohttp.ClientResponse) -> None:
         if answer.status == 410:
             raise Gone
+        if answer.status == 404 and self._may_be_missing:
+            raise NotServed
         if answer.status in (401, 403) and not self._answered:
             raise CannotWatch(
                 f"{self._url} answers {answer.status} {answer.reason}; use a kubeconfig whose user may list and watch"
-                " pods and nodes"
+                " pods, nodes, and resourceclaims and resourceslices where there are devices"
             )
         answer.raise_for_status()
 

@@ -34,6 +34,7 @@ class Pod:
     placement: Placement
     labels: tuple[tuple[str, str], ...]
     repels: tuple[Repulsion, ...]
+    claims: tuple[str, ...]  # the names of its device claims; empty for one that was never made
     unjudged: str | None
 
     @property
@@ -73,8 +74,18 @@ def pod_of(raw: dict[str, Any], note: Note) -> Pod:
         placement=placement_of(spec),
         labels=tuple(sorted((meta.get("labels") or {}).items())),
         repels=repulsions_of(meta.get("namespace", ""), spec),
+        claims=claims_of(spec, status),
         unjudged=reason_not_to_judge(meta, spec),
     )
+
+
+def claims_of(spec: Manifest, status: Manifest) -> tuple[str, ...]:
+    """Return the names of a pod's device claims; one that a template makes may turn out not to be needed."""
+    made = {one["name"]: one.get("resourceClaimName") for one in status.get("resourceClaimStatuses") or ()}
+    entries = spec.get("resourceClaims") or ()
+    names = [one.get("resourceClaimName") or made.get(one["name"], "") for one in entries]
+    extended = (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName")
+    return tuple(name for name in [*names, extended] if name is not None)
 
 
 def seconds(timestamp: str | None) -> float:

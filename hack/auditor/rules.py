@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from auditor.claim import Claim
 from auditor.pod import Pod
 
 RULES = {
@@ -14,6 +15,10 @@ RULES = {
     "overcommit": "A pod arrives on a node only if all pods there together fit what the node offers.",
     "unknown-node": "A pod arrives only on a node that exists.",
     "unknown-pod": "A successful binding belongs to a pod that exists.",
+    "bound-unclaimed": "A bound pod has its device claims: allocated, reserved for it, and usable on its node.",
+    "device-twice": "A device is allocated to one claim; only shares of it to several.",
+    "device-overcommit": "Shares of a device fit its capacities, and allocated devices the counters of their pool.",
+    "unprotected-claim": "A device claim has its finalizer before it is allocated.",
     "waits-though-fits": "A pod that fits some node all the time is bound within the wait limit.",
 }
 
@@ -34,7 +39,8 @@ class Violation:
     def __str__(self) -> str:
         binder = f" by {self.binder}" if self.binder else ""
         node = f" on {self.node}" if self.node else ""
-        return f"{self.time} {self.rule}: pod {self.namespace}/{self.pod}{node}{binder}: {self.message}"
+        whom = f"pod {self.namespace}/{self.pod}" if self.pod else f"namespace {self.namespace}"
+        return f"{self.time} {self.rule}: {whom}{node}{binder}: {self.message}"
 
     def as_dict(self) -> dict[str, str]:
         """Return it as the report writes it."""
@@ -45,6 +51,12 @@ def violation(rule: str, at: float, pod: Pod, message: str, node: str = "", bind
     """Return a violation of a listed rule concerning a known pod."""
     assert rule in RULES
     return Violation(rule, clock(at), pod.namespace, pod.name, pod.uid, node or pod.node, binder, message)
+
+
+def claim_violation(rule: str, at: float, claim: Claim, message: str) -> Violation:
+    """Return a violation of a listed rule concerning a claim, which several pods may have."""
+    assert rule in RULES
+    return Violation(rule, clock(at), claim.namespace, "", claim.uid, "", "", f"claim {claim.name}: {message}")
 
 
 def clock(at: float) -> str:

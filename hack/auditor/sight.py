@@ -1,4 +1,4 @@
-"""The observed cluster: one observer each for pods and nodes."""
+"""The observed cluster: one observer for each kind of object."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,8 @@ import aiohttp
 from auditor.kubeconfig import Access
 from auditor.observer import CannotWatch, Observer, Sink
 
+CORE, DEVICES = "/api/v1", "/apis/resource.k8s.io/v1"
+ROOTS = {"resourceclaims": DEVICES, "resourceslices": DEVICES}  # kinds that a server need not have
 START_LIMIT = 20.0  # seconds until the first lists must be there
 END_LIMIT = 30.0  # seconds until the last lists must be there
 
@@ -83,8 +85,11 @@ async def sight_of(access: Access, sinks: Mapping[str, Sink]) -> AsyncIterator[S
     """Observe each kind of object for its sink."""
     headers = {**access.headers, "Accept": "application/json", "User-Agent": "auditor"}
     async with aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=access.tls)) as http:
-        urls = {kind: f"{access.server}/api/v1/{kind}" for kind in sinks}
-        sight = Sight(access.server, {kind: Observer(http, urls[kind], sink) for kind, sink in sinks.items()})
+        observers = {
+            kind: Observer(http, f"{access.server}{ROOTS.get(kind, CORE)}/{kind}", sink, kind in ROOTS)
+            for kind, sink in sinks.items()
+        }
+        sight = Sight(access.server, observers)
         try:
             yield sight
         finally:

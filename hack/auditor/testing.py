@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from auditor.attempt import Attempt
+from auditor.claim import claim_of
+from auditor.device_slice import slice_of
 from auditor.ledger import Ledger
 from auditor.node import node_of
 from auditor.pod import pod_of
@@ -42,6 +44,39 @@ def node(
     }
 
 
+def claim(name: str = "c", *uses: Raw, pods: Iterable[str] = (), on: str = "n1", **meta: Any) -> Raw:
+    """Return a claim as the API returns it: with uses it is allocated, for these pods and on this node."""
+    field = {"key": "metadata.name", "operator": "In", "values": [on]}
+    selector = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    consumers = [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"} for pod in pods]
+    status = {"allocation": {"devices": {"results": [*uses]}, "nodeSelector": selector}, "reservedFor": consumers}
+    held = {"finalizers": ["resource.kubernetes.io/delete-protection"]} if uses else {}
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-claim-{name}", **held, **meta}
+    return {"kind": "ResourceClaim", "metadata": metadata, "spec": {}, "status": status if uses else {}}
+
+
+def use(device: str = "d0", share: str = "", **consumed: str) -> Raw:
+    """Return one device of an allocation; a share has amounts."""
+    part = {"shareID": share, "consumedCapacity": consumed} if share else {}
+    return {"request": "r", "driver": "example.com", "pool": "p", "device": device, **part}
+
+
+def device_slice(*devices: Raw, name: str = "s", counters: Raw | None = None) -> Raw:
+    """Return a slice of the pool as the API returns it, with a set of counters if asked for."""
+    shared = [{"name": "set", "counters": {key: {"value": value} for key, value in (counters or {}).items()}}]
+    spec = {"driver": "example.com", "pool": {"name": "p", "generation": 1}, "devices": [*devices]}
+    spec |= {"sharedCounters": shared} if counters else {}
+    return {"kind": "ResourceSlice", "metadata": {"name": name, "uid": f"uid-{name}"}, "spec": spec}
+
+
+def device(name: str = "d0", takes: Raw | None = None, **capacity: str) -> Raw:
+    """Return a device with capacities, and what it takes of the counters."""
+    amounts = {key: {"value": value} for key, value in (takes or {}).items()}
+    consumption = [{"counterSet": "set", "counters": amounts}] if takes else []
+    sizes = {key: {"value": value} for key, value in capacity.items()}
+    return {"name": name, "capacity": sizes, "consumesCounters": consumption}
+
+
 GATED: Raw = {"schedulingGates": [{"name": "hold"}]}
 DELETING: Raw = {"deletionTimestamp": "2024-01-01T00:00:00Z"}
 
@@ -69,10 +104,16 @@ class World:
     def see(self, raw: Raw) -> None:
         """Let the next version of an object come by watch."""
         raw = self._store(raw)
-        if raw["kind"] == "Pod":
-            self.ledger.pod_changed(pod_of(raw, self.notes.append), self.now)
-        else:
-            self.ledger.node_changed(node_of(raw, self.notes.append), self.now)
+        devices, note = self.ledger.devices, self.notes.append
+        match raw["kind"]:
+            case "Pod":
+                self.ledger.pod_changed(pod_of(raw, note), self.now)
+            case "Node":
+                self.ledger.node_changed(node_of(raw, note), self.now)
+            case "ResourceClaim":
+                devices.claim_changed(claim_of(raw, note), self.now)
+            case "ResourceSlice":
+                devices.slice_changed(slice_of(raw, note), self.now)
 
     def miss(self, raw: Raw) -> None:
         """Create the next version of an object without a watch event."""
@@ -81,16 +122,25 @@ class World:
     def lose(self, kind: str, name: str) -> None:
         """Let the deletion of an object come by watch."""
         uid = self.objects.pop((kind, name))["metadata"]["uid"]
-        if kind == "Pod":
-            self.ledger.pod_gone(uid, self.now)
-        else:
-            self.ledger.node_gone(name, self.now)
+        match kind:
+            case "Pod":
+                self.ledger.pod_gone(uid, self.now)
+            case "Node":
+                self.ledger.node_gone(name, self.now)
+            case "ResourceClaim":
+                self.ledger.devices.claim_gone(uid)
+            case "ResourceSlice":
+                self.ledger.devices.slice_gone(name, self.now)
 
     def list_all(self, seen_until: float | None = None) -> None:
         """Let fresh lists of everything come."""
         raws = list(self.objects.values())
         nodes = [node_of(raw, self.notes.append) for raw in raws if raw["kind"] == "Node"]
         pods = [pod_of(raw, self.notes.append) for raw in raws if raw["kind"] == "Pod"]
+        claims = [claim_of(raw, self.notes.append) for raw in raws if raw["kind"] == "ResourceClaim"]
+        slices = [slice_of(raw, self.notes.append) for raw in raws if raw["kind"] == "ResourceSlice"]
+        self.ledger.devices.slices_listed(slices, self.now, self.now)
+        self.ledger.devices.claims_listed(claims, self.now, self.now)
         self.ledger.nodes_listed(nodes, self.now, self.now)
         self.ledger.pods_listed(pods, self.now, self.now, self.now if seen_until is None else seen_until)
 

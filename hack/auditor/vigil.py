@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auditor.audit_log import AuditLog
-from auditor.intake import NodeIntake, PodIntake
+from auditor.intake import ClaimIntake, NodeIntake, PodIntake, SliceIntake
 from auditor.kubeconfig import Access
 from auditor.ledger import Ledger
 from auditor.observer import CannotWatch, Sink
@@ -65,7 +65,12 @@ class Vigil:
 
     async def _watch(self) -> None:
         note = self._report.note
-        sinks: dict[str, Sink] = {"nodes": NodeIntake(self._ledger, note), "pods": PodIntake(self._ledger, note)}
+        sinks: dict[str, Sink] = {
+            "nodes": NodeIntake(self._ledger, note),
+            "pods": PodIntake(self._ledger, note),
+            "resourceclaims": ClaimIntake(self._ledger, note),
+            "resourceslices": SliceIntake(self._ledger, note),
+        }
         async with sight_of(self._options.access, sinks) as sight:
             await sight.opens(self._stopped)  # 3. what is there already
             await self._mark_ready()  # 4. from here on nothing is missed

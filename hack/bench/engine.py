@@ -75,6 +75,8 @@ def measure(workload: Workload, nodes: int) -> Measurement:
         cache.put_node(node)
     for pod in running:
         cache.put_pod(pod)
+    for one in workload.objects(nodes, workload.count + WARM_UP) if workload.objects else ():
+        cache.objects.put(one)
     for pod in workload.before(nodes) if workload.before else ():
         scheduler.schedule(pod)
     if workload.is_gang:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from bench.devices import devices_and_claims, with_claims
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
@@ -24,6 +26,7 @@ class Workload:
     before: Callable[[int], Iterator[Pod]] | None = None  # as many as nodes, placed first and not measured
     preemption: bool = True
     is_gang: bool = False  # all of them are placed in one decision, or none
+    objects: Callable[[int, int], Iterator[KubeObject]] | None = None  # given the numbers of nodes and pods
     is_burst: bool = False  # of preemptors, on a cluster of its own: see bench.preemptors
 
 
@@ -98,6 +101,7 @@ WORKLOADS = [
     Workload("required zone spread", spread, 5_000, 2_500),
     Workload("hostname anti-affinity, 5,000 placed", apart, 3_000, 2_000, before=apart),
     Workload("zone affinity, 5,000 placed", together, 3_000, 2_000, before=together),
+    Workload("one claim a pod, 8 devices a node", with_claims, 3_000, 3_000, objects=devices_and_claims),
     Workload("unschedulable, 100 shapes", too_large, 10_000, 5_000, preemption=False),
     Workload("unschedulable, with preemption", too_large, 2_000),
     Workload("a gang, in one decision", gang, 1_000, is_gang=True),

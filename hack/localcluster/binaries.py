@@ -137,6 +137,7 @@ TOOLS = {
             "github.com/coredns/coredns",
         ),
         Tool("pause", MODULES / "pause", {"pause": "pilotage.dev/hack/pause"}),
+        Tool("dra", MODULES / "dra", {"dra": "pilotage.dev/hack/dra"}, "k8s.io/dynamic-resource-allocation"),
         _helm(3),
         _helm(4),
         Tool("kind", MODULES / "kind", {"kind": "sigs.k8s.io/kind"}, "sigs.k8s.io/kind"),

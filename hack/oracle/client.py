@@ -1,6 +1,7 @@
 """What the oracle asks of an API server, by plain manifests."""
 
 import json
+from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from oracle.kinds import KINDS
 from oracle.scenario import Manifest, key_of
 
 AT_ONCE = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+YAML = "application/yaml"
 SECONDS = 30
 
 
@@ -56,9 +58,13 @@ class Client:
         return self._object("PATCH", path, {"status": changes}, f"change the status of {key_of(manifest)}", kind)
 
     def release(self, manifest: Manifest) -> None:
-        """Take the finalizers away, so that a terminating object can go."""
+        """Take the finalizers away, so that a terminating object can go; one that is gone is no error."""
         path = KINDS[manifest["kind"]].path(manifest)
-        self._admin.patch(path, {"metadata": {"finalizers": None}})
+        try:
+            self._admin.patch(path, {"metadata": {"finalizers": None}})
+        except Refused as refused:
+            if refused.status != HTTPStatus.NOT_FOUND:
+                raise
 
     def get(self, kind: str, manifest: Manifest) -> Manifest:
         """One object as the server has it now."""
@@ -94,7 +100,11 @@ class Client:
 
     def _object(self, method: str, path: str, body: Manifest | None, what: str, kind: str = "") -> Manifest:
         try:
-            answer = self._admin.ask(method, path, body, MERGE_PATCH if method == "PATCH" else JSON)
+            if method == "PATCH" or body is None:
+                answer = self._admin.ask(method, path, body, MERGE_PATCH if body else JSON)
+            else:
+                # Of JSON a server keeps the spaces in opaque parameters, and then every patch seems to change these.
+                answer = self._admin.ask(method, path, json.dumps(body).encode(), YAML)
             return self._named(json.loads(answer), kind or (body or {})["kind"])
         except Refused as refused:
             shown = "" if body is None else f"\n{json.dumps(body)}"

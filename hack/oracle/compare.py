@@ -1,5 +1,6 @@
 """Where two decisions about one pod differ, as far as kube-scheduler leaves nothing to chance."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 
@@ -18,6 +19,7 @@ def differences(real: Decision, ours: Decision) -> list[str]:
         *_message(real, ours),
         *_unequal("rejectors", _listed(real.rejectors), _listed(ours.rejectors)),
         *_preemption(real, ours),
+        *_claims(real, ours),
     ]
 
 
@@ -62,6 +64,19 @@ def _preemption(real: Decision, ours: Decision) -> list[str]:
         return []
     victims = _unequal("victims", _listed(real.victims), _listed(ours.victims))
     return [*_unequal("nominated", real.nominated, ours.nominated), *victims]
+
+
+def _claims(real: Decision, ours: Decision) -> list[str]:
+    if real.node != ours.node:
+        return []
+    found = []
+    for name in sorted({*real.claims, *ours.claims}):
+        theirs, our = real.claims.get(name, {}), ours.claims.get(name, {})
+        for part in sorted({*theirs, *our}):
+            if theirs.get(part) != our.get(part):
+                said = f"the real one says {json.dumps(theirs.get(part))}, ours {json.dumps(our.get(part))}"
+                found.append(f"{part} of claim {name}: {said}")
+    return found
 
 
 def _is_as_good(real: Decision, ours: Decision) -> bool:

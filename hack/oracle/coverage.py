@@ -25,7 +25,7 @@ REJECTING = frozenset(
         "NodeDeclaredFeatures",
     }
 )
-# Every default plugin that scores, except DynamicResources, which needs devices for it.
+# Every default plugin that scores.
 SCORING = frozenset(
     {
         "TaintToleration",
@@ -36,6 +36,7 @@ SCORING = frozenset(
         "InterPodAffinity",
         "NodeResourcesBalancedAllocation",
         "ImageLocality",
+        "DynamicResources",
     }
 )
 OUTCOMES = ("bound", "unschedulable", "preempting", "gated", "error")

@@ -24,6 +24,8 @@ class Decision:
     nominated: str = ""
     victims: frozenset[str] = frozenset()
     rejectors: frozenset[str] = frozenset()  # plugins whose verdict made the pod wait
+    # What was written to the claims of a placed pod; ours would write it for the node that the real one took.
+    claims: Mapping[str, Any] = field(default_factory=dict)
     # Where several evictions are equally good, kube-scheduler takes any: node -> victims. Only ours knows them.
     equally_good: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

@@ -7,6 +7,7 @@ from oracle import (
     generate_affinity,
     generate_binding,
     generate_claims,
+    generate_devices,
     generate_nodes,
     generate_preemption,
     generate_resources,
@@ -60,12 +61,28 @@ SUBJECTS: dict[str, Callable[[Draw], Parts]] = {
     "ephemeral volumes": generate_binding.ephemeral_volumes,
     "NodeDeclaredFeatures": generate_nodes.node_declared_features,
     "DynamicResources": generate_claims.dynamic_resources,
+    "devices of nodes": generate_devices.node_devices,
+    "pools of devices": generate_devices.device_pools,
+    "devices of the network": generate_devices.network_devices,
+    "constraints on devices": generate_devices.device_constraints,
+    "alternative devices": generate_devices.device_alternatives,
+    "all devices": generate_devices.all_devices,
+    "tainted devices": generate_devices.device_taints,
+    "partitioned devices": generate_devices.device_counters,
+    "shared devices": generate_devices.shared_devices,
+    "allocated claims": generate_devices.allocated_claims,
+    "shared claims": generate_devices.shared_claims,
+    "extended resources of devices": generate_devices.extended_resources,
+    "failing expressions": generate_devices.device_expressions,
+    "devices and more": generate_devices.devices_and_more,
     "DefaultPreemption": generate_preemption.default_preemption,
     "preemption beyond room": generate_preemption.preemption_beyond_room,
     "nominated pods": generate_preemption.nominated_pods,
     "no nodes": generate_nodes.empty_cluster,
     "mixed": mixed,
 }
+# Of these a test runs more: what they cover is large, and no two of them meet the same rules.
+DEVICE_SUBJECTS = tuple(name for name, made in SUBJECTS.items() if made.__module__ == generate_devices.__name__)
 
 
 def scenario(seed: int) -> Scenario:

@@ -82,7 +82,7 @@ class Judge:
 
     def _compared(self, ours: Ours, scenario: Scenario, step: Step) -> Finding | None:
         try:
-            decided = ours.decide(step.objects, step.pod)
+            decided = ours.decide(step.objects, step.pod, step.decision.node)
         except Exception:
             # A crash of ours is a difference like any other, and is shrunk like one.
             crash = traceback.format_exc()

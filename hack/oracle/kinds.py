@@ -59,6 +59,7 @@ KINDS = {
         Kind("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments", namespaced=False),
         Kind("DeviceClass", "resource.k8s.io/v1", "deviceclasses", namespaced=False),
         Kind("ResourceSlice", "resource.k8s.io/v1", "resourceslices", namespaced=False),
+        Kind("DeviceTaintRule", "resource.k8s.io/v1", "devicetaintrules", namespaced=False),
         Kind("ResourceClaim", "resource.k8s.io/v1", "resourceclaims", own_status=True),
         Kind("Node", "v1", "nodes", namespaced=False),
         Kind("Pod", "v1", "pods", own_status=True),

@@ -1,8 +1,10 @@
 """Our own engine, asked what the real one was asked."""
 
+from dataclasses import replace
 from random import Random
 
 from oracle.decision import GATED, Decision
+from oracle.our_claims import claims_written
 from oracle.scenario import Manifest
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
@@ -17,7 +19,7 @@ from pilotage.queue.nominator import Nominator
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.explanation import Explanation, explain
-from pilotage.scheduling.outcome import Placed
+from pilotage.scheduling.outcome import Outcome, Placed
 
 
 class Ours:
@@ -27,8 +29,11 @@ class Ours:
         self._catalogue = built_in()
         self._loaded = load(configuration, self._catalogue)
 
-    def decide(self, objects: list[Manifest], pod: Manifest) -> Decision:
-        """Decide a pending pod in a cluster, both as a client reads them from the API server."""
+    def decide(self, objects: list[Manifest], pod: Manifest, preferred: str | None = None) -> Decision:
+        """Decide a pending pod in a cluster, both as a client reads them from the API server.
+
+        Of equally good nodes ours takes the preferred one, so that what is written for it can be compared.
+        """
         cache = ClusterCache()
         waiting = _Waiting()
         for manifest in objects:
@@ -39,8 +44,10 @@ class Ours:
         assert isinstance(wanted, Pod)
         waiting.add(wanted)
         # New plugins for each cluster: they remember what they have seen of theirs.
-        profiles = build_profiles(self._loaded, self._catalogue, only=wanted.scheduler_name)
-        return _decision(cache, engines(profiles, cache), waiting, wanted)
+        built = build_profiles(self._loaded, self._catalogue, only=wanted.scheduler_name)
+        decision = _decision(cache, profiles := engines(built, cache), waiting, wanted, preferred)
+        written = claims_written(cache.objects, profiles[wanted.scheduler_name], pod) if decision.node else {}
+        return replace(decision, claims=written)
 
 
 class _Waiting:
@@ -72,14 +79,16 @@ def _take_in(cache: ClusterCache, waiting: _Waiting, found: object) -> None:
         waiting.add(found)
 
 
-def _decision(cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waiting, pod: Pod) -> Decision:
+def _decision(
+    cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waiting, pod: Pod, preferred: str | None
+) -> Decision:
     engine = profiles[pod.scheduler_name]
     for gate in engine.runner.plugin_set.pre_enqueue:
         rejection = gate.pre_enqueue(pod)
         if rejection is not None:
             return Decision(pod.key, reason=GATED, message=rejection.message, rejectors=frozenset({gate.name}))
     story = explain(cache, engine, waiting.nominator, pod)
-    outcome = Scheduler(cache, profiles, waiting.nominator, Random(0)).schedule(pod)  # noqa: S311 # it must repeat itself
+    outcome = _outcome(cache, profiles, waiting, pod, preferred)
     seen = {"feasible": frozenset(node.node for node in story.feasible), **_numbers(story)}
     if isinstance(outcome, Placed):
         return Decision(pod.key, outcome.node, **seen)  # type: ignore[arg-type]  # fields by name
@@ -93,6 +102,32 @@ def _decision(cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waitin
         victims=frozenset(outcome.victims),
         rejectors=outcome.rejected_by | outcome.pending,
     )
+
+
+class _Nth(Random):
+    """Always chooses the same place."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(0)
+        self._place = place
+
+    def randrange(self, *_: int) -> int:  # type: ignore[override]
+        """Return the place."""
+        return self._place
+
+
+def _outcome(
+    cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waiting, pod: Pod, preferred: str | None
+) -> Outcome:
+    """Try one of the best nodes after the other, until it is the preferred one."""
+    place = 0
+    while True:
+        scheduler = Scheduler(cache, profiles, waiting.nominator, _Nth(place))
+        outcome = scheduler.schedule(pod)
+        place += 1
+        if not isinstance(outcome, Placed) or outcome.node == preferred or place >= outcome.ties:
+            return outcome
+        scheduler.unreserve(outcome)
 
 
 def _numbers(story: Explanation) -> dict[str, object]:

@@ -41,6 +41,7 @@ _MEANINGLESS: dict[str, Manifest] = {
     "PersistentVolumeClaim": {"spec": _CLAIM},
     "VolumeAttachment": {"spec": {"attacher": NAME, "nodeName": NODE, "source": {"persistentVolumeName": NAME}}},
     "DeviceClass": {"spec": {}},
+    "DeviceTaintRule": {"spec": {"deviceSelector": {"driver": NAME}, "taint": {"key": NAME, "effect": "None"}}},
     "ResourceSlice": {
         "spec": {"driver": NAME, "nodeName": NODE, "pool": {"name": NAME, "generation": 1, "resourceSliceCount": 1}}
     },

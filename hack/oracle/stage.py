@@ -4,8 +4,10 @@ import json
 import time
 from dataclasses import replace
 
+from oracle.claims import written
 from oracle.client import Client
 from oracle.decision import Decision
+from oracle.devices import ADMIN_LABEL, ADMIN_NAMESPACE
 from oracle.kinds import ORDER
 from oracle.scenario import OWNED_CLAIMS, Manifest, key_of
 from oracle.scheduler_log import Entry, NoAnswer, SchedulerLog
@@ -18,9 +20,11 @@ NAMESPACES: dict[str, dict[str, str]] = {
     "blue": {"team": "blue", "tier": "front"},
     "green": {"team": "green", "tier": "front"},
     "bare": {},
+    ADMIN_NAMESPACE: ADMIN_LABEL,
 }
 HOLD = "oracle/hold"
 STARTED = "2026-02-01T00:{minute:02}:00Z"
+GIVEN_UP = "deallocation of ResourceClaim completed"
 SECONDS = 10
 PAUSE_SECONDS = 0.002
 
@@ -66,15 +70,18 @@ class Stage:
         pod = self._create(held)
         for claim in claims:
             self._remember(self._create(_owned(claim, pod)))
-        self._sentinels.wait_for({"PersistentVolumeClaim"} if claims else set())
+        self._sentinels.wait_for({claim["kind"] for claim in claims})
         self._sentinels.wait_for_pods()
         del pod["spec"]["schedulingGates"]
         return self._api.update(pod)
 
     def complete(self, decision: Decision) -> Decision:
-        """Add the API server's view to a decision: the condition that everybody can read."""
-        # Once its victims go a pod is tried again, and the condition may be of that second try: the log has the first.
-        if decision.node or decision.victims or decision.outcome == "gated":
+        """Add the API server's view to a decision: the condition that everybody can read, and the claims."""
+        if decision.node and self._has_devices():
+            return replace(decision, claims=written(self._pod(decision), self._refresh_claims()))
+        # Once its victims go or a claim is given up, a pod is tried again, and the condition may be of that second try:
+        # the log has the first.
+        if decision.node or decision.victims or decision.outcome == "gated" or GIVEN_UP in decision.message:
             return decision
         condition = self._condition(decision)
         return replace(decision, reason=condition["reason"], message=condition["message"])
@@ -87,6 +94,8 @@ class Stage:
             self._start(pod)
         else:
             self._api.delete(pod)
+            if self._has_devices():
+                self._refresh_claims()
             if decision.nominated or decision.victims or pod["status"].get("nominatedNodeName"):
                 self._sentinels.wait_for_pods()
                 self._refresh("Pod")
@@ -94,6 +103,7 @@ class Stage:
     def tear_down(self) -> None:
         """Delete everything of the scenario and return when the scheduler has forgotten pods and nodes."""
         self._log.read()
+        had_devices = self._has_devices()
         for one in self._objects.values():
             if "finalizers" in one["metadata"] and one["kind"] != "Namespace":
                 self._api.release(one)
@@ -103,6 +113,8 @@ class Stage:
         self._objects, self._places = {}, set()
         for kind, namespace in places:
             self._api.delete_all(kind, namespace, except_for=SENTINEL)
+        if had_devices:
+            self._clear_claims()
         self._wait_for_nodes("Delete event for node", nodes)
         self._sentinels.wait_for_pods()
 
@@ -165,6 +177,30 @@ class Stage:
                 del self._objects[kind, key]
         return [one for (remembered, _), one in self._objects.items() if remembered == kind]
 
+    def _has_devices(self) -> bool:
+        return any(kind in ("DeviceClass", "ResourceClaim") for kind, _ in self._objects)
+
+    def _refresh_claims(self) -> list[Manifest]:
+        """Read again all claims for devices; kube-scheduler may have made some."""
+        found = [one for one in self._api.list("ResourceClaim") if one["metadata"]["namespace"] != SENTINEL]
+        self._objects = {place: one for place, one in self._objects.items() if place[0] != "ResourceClaim"}
+        for one in found:
+            self._remember(one)
+            self._places.add(("ResourceClaim", one["metadata"]["namespace"]))
+        return found
+
+    def _clear_claims(self) -> None:
+        """Delete all claims for devices, also what kube-scheduler still writes while its pods go."""
+        deadline = time.monotonic() + SECONDS
+        while left := self._refresh_claims():
+            if time.monotonic() > deadline:
+                raise NoAnswer(f"claims do not go: {', '.join(key_of(one) for one in left)}")
+            for one in left:
+                self._api.release(one)
+                self._api.delete(one)
+        self._objects = {}
+        self._places = set()
+
     def _other_kinds(self) -> set[str]:
         return {kind for kind, _ in self._objects} - {"Node", "Pod"}
 
@@ -182,11 +218,14 @@ class Stage:
         if missing:
             self._log.wait_until(all_seen, f"{message}: {', '.join(sorted(missing))}")
 
-    def _condition(self, decision: Decision) -> Manifest:
+    def _pod(self, decision: Decision) -> Manifest:
         namespace, name = decision.pod.split("/")
+        return self._api.get("Pod", {"metadata": {"namespace": namespace, "name": name}})
+
+    def _condition(self, decision: Decision) -> Manifest:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            pod = self._api.get("Pod", {"metadata": {"namespace": namespace, "name": name}})
+            pod = self._pod(decision)
             for condition in pod["status"].get("conditions", []):
                 if condition["type"] == "PodScheduled" and condition["reason"] != "SchedulingGated":
                     found: Manifest = condition

@@ -122,7 +122,7 @@ def test_updates_cover_python_the_actions_and_every_go_tool_but_kubernetes() -> 
     updates = {each["package-ecosystem"]: each for each in read(GITHUB / "dependabot.yml")["updates"]}
     assert set(updates) == {"uv", "github-actions", "gomod"}
     tools = {f"/{path.parent.relative_to(ROOT)}" for path in ROOT.glob("hack/go/*/go.sum")}
-    kubernetes = {tool for tool in tools if "/kubernetes-" in tool}
+    kubernetes = {tool for tool in tools if "/kubernetes-" in tool or tool.endswith("/dra")}  # a part of Kubernetes
     assert set(updates["gomod"]["directories"]) == tools - kubernetes
 
 

@@ -13,8 +13,11 @@ from auditor.rules import RULES
 from auditor.running import RunningAuditor
 from kit.control_plane import ControlPlane
 from kit.fixtures import Audit, Nodes
+from oracle.devices import FINALIZER, exactly, resource_slice, result
+from oracle.devices import claim as device_claim
 from pilotage.testing import Manifest, node_manifest, pod_manifest
 
+DRIVER = "audited.example.com"
 OURS, THEIRS = "scheduler-a", "scheduler-b"
 SERVES = {OURS: ["a"], THEIRS: ["b"]}
 SEEN = 0.3  # seconds until the auditor has surely seen what was done
@@ -44,6 +47,16 @@ class Scene:
         self.kubectl("delete", "pod", name, "-n", self.namespace, "--wait=false")
         time.sleep(SEEN)
 
+    def allocate(self, name: str, *devices: Manifest, finalizers: tuple[str, ...] = (FINALIZER,)) -> None:
+        """Create a claim and give it devices, as no allocator would."""
+        made = device_claim(name, [exactly("r0", "any")], namespace=self.namespace)
+        self.kubectl.create(made | {"metadata": made["metadata"] | {"finalizers": list(finalizers)}})
+        if devices:
+            change = json.dumps({"status": {"allocation": {"devices": {"results": devices}}}})
+            words = ("patch", "resourceclaim", name, "-n", self.namespace, "--subresource=status", "--type=merge")
+            self.kubectl(*words, f"--patch={change}")
+        time.sleep(SEEN)
+
     def logged(self) -> Manifest:
         """The audit log's latest line about this scene."""
         events: list[Manifest] = [json.loads(line) for line in self.audit_log.read_text().splitlines()]
@@ -55,7 +68,7 @@ def scene(control_plane: ControlPlane, namespace: str, fake_nodes: Nodes) -> Ite
     (node,) = fake_nodes(node_manifest(f"audited-{uuid.uuid4().hex[:8]}", cpu="2", memory="4Gi", pods=2))
     yield Scene(control_plane, namespace, node)
     patch = '--patch={"metadata":{"finalizers":null}}'
-    for pod in control_plane.kubectl("get", "pods", "-n", namespace, "-o", "name").split():
+    for pod in control_plane.kubectl("get", "pods,resourceclaims", "-n", namespace, "-o", "name").split():
         # A pod may go on its own meanwhile, so a failure is no news.
         control_plane.kubectl.attempt("patch", "-n", namespace, pod, "--type=merge", patch)
 
@@ -97,6 +110,31 @@ def waits(scene: Scene) -> None:
     time.sleep(3.5)
 
 
+def unclaimed(scene: Scene) -> None:
+    scene.allocate("claim")
+    scene.create(spec={"resourceClaims": [{"name": "device", "resourceClaimName": "claim"}]})
+    assert scene.bind()
+
+
+def device_twice(scene: Scene) -> None:
+    scene.allocate("one", result(DRIVER, scene.node, "d0"))
+    scene.allocate("two", result(DRIVER, scene.node, "d0"))
+
+
+def device_overcommit(scene: Scene) -> None:
+    device = {"name": "d0", "allowMultipleAllocations": True, "capacity": {"memory": {"value": "1Gi"}}}
+    scene.kubectl.create(resource_slice(scene.node, DRIVER, scene.node, [device], nodeName=scene.node))
+    time.sleep(SEEN)
+    share = {"shareID": str(uuid.uuid4()), "consumedCapacity": {"memory": "2Gi"}}
+    scene.allocate("claim", result(DRIVER, scene.node, "d0", **share))
+    time.sleep(SEEN)
+    scene.kubectl("delete", "resourceslice", scene.node)
+
+
+def unprotected(scene: Scene) -> None:
+    scene.allocate("claim", result(DRIVER, scene.node, "d0"), finalizers=())
+
+
 PROVOCATIONS = [
     pytest.param("foreign-binder", foreign_binder, id="a scheduler binds the pod of another"),
     pytest.param("bound-gated", gated, id="a gated pod is tried to be bound"),
@@ -104,6 +142,10 @@ PROVOCATIONS = [
     pytest.param("bound-bound", bound, id="a bound pod is tried to be bound again"),
     pytest.param("overcommit", overcommit, id="a pod is bound where it does not fit"),
     pytest.param("unknown-node", unknown_node, id="a pod is bound to a node that does not exist"),
+    pytest.param("bound-unclaimed", unclaimed, id="a pod is bound before its claim is allocated"),
+    pytest.param("device-twice", device_twice, id="two claims have the same device"),
+    pytest.param("device-overcommit", device_overcommit, id="a share is larger than its device"),
+    pytest.param("unprotected-claim", unprotected, id="a claim is allocated without its finalizer"),
     pytest.param("waits-though-fits", waits, id="a pod that fits is left waiting"),
 ]
 FORGED = {"double-bind", "unknown-pod"}

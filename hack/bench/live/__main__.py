@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from bench.live import machine
-from bench.live.catalogue import GOALS, LARGE, LARGE_PODS, LARGE_SIZES, SIZES, catalogue
+from bench.live.catalogue import DEVICE_GOALS, GOALS, LARGE, LARGE_PODS, LARGE_SIZES, SIZES, catalogue
 from bench.live.contestants import CONTESTANTS, named
 from bench.live.driver import Mode
 from bench.live.programs import kubernetes_program, memory_folder
 from bench.live.report import RIVAL, Report
 from bench.live.run import Settings, compare, new_comparison
-from bench.live.sizes import Sized, choose
+from bench.live.sizes import Sized, choose, choose_whole
 from bench.live.workload_files import Refusal, Workload
 from localcluster.binaries import DEFAULT_KUBERNETES, TOOLS
 from localcluster.build import ensure
@@ -69,7 +69,8 @@ def main(
       python -m bench.live --workload SchedulingBasic --nodes 1000 --scale 0.5
       python -m bench.live --repeats 3 --json bench.json
 
-    Without --workload and --nodes, SchedulingBasic with few pods on large clusters comes last.
+    Without --workload and --nodes, devices come next, at upstream's sizes, and SchedulingBasic with few pods on large
+    clusters comes last.
     """
     try:
         workloads, refusals = catalogue()
@@ -82,6 +83,7 @@ def main(
         _refuse(names, workloads, refusals)
         chosen = [choose(workloads, name, nodes, scale, pods) for name in names or GOALS for nodes in _numbers(sizes)]
         if not names and not sizes:
+            chosen += [choose_whole(workloads, name, scale) for name in DEVICE_GOALS]
             chosen += [choose(workloads, LARGE, nodes, scale, LARGE_PODS) for nodes in LARGE_SIZES]
         report = _empty_report(settings)
     except Problem as problem:
@@ -149,7 +151,7 @@ def _is_faulty(report: Report) -> bool:
 
 
 def _listing(workloads: list[Workload], refusals: list[Refusal]) -> str:
-    goals = [f"{'*' if one.case in GOALS else ' '} {one.title}" for one in workloads]
+    goals = [f"{'*' if one.case in GOALS or one.title in DEVICE_GOALS else ' '} {one.title}" for one in workloads]
     reasons = [f"  {refusal.title}: {refusal.reason}" for refusal in refusals]
     return "\n".join(["Can be played (* by default):", *goals, "", "Cannot be played:", *reasons])
 

@@ -4,18 +4,21 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
 from bench.live import objects
+from bench.live.allocating import allocate
 from bench.live.api import Api
 from bench.live.bound_pods import BoundPods
 from bench.live.churn import churn
 from bench.live.objects import Write
 from bench.live.operations import (
+    AllocateClaims,
     Barrier,
     Churn,
+    Count,
     CreateAny,
     CreateNamespaces,
     CreateNodes,
@@ -27,6 +30,7 @@ from bench.live.operations import (
     StartMeasuring,
     StopMeasuring,
 )
+from bench.live.probes import PROBES, probe
 from bench.live.scheduler import Scheduler
 from localcluster.errors import Problem
 
@@ -34,7 +38,8 @@ Mode = Literal["concurrent", "drain"]
 LONGEST_WAIT = 600.0  # as upstream
 LOOK_SECONDS = 1.0
 SERVED_SECONDS = 60.0
-BEFORE_SCHEDULER = (CreateNodes, CreateNamespaces, CreateAny)
+BEFORE_SCHEDULER = (CreateNodes, CreateNamespaces, CreateAny, AllocateClaims)
+PODS_A_SECOND = 2000  # that are ready in case that a steady state takes them
 
 
 @dataclass
@@ -47,6 +52,7 @@ class Phase:
     acknowledged: dict[str, float] = field(default_factory=dict)  # NAMESPACE/NAME -> seconds
     stop: float = 0.0
     gangs: list[list[str]] = field(default_factory=list)  # of NAMESPACE/NAME
+    objects: int = 0  # that were measured instead of pods
 
 
 class Driver:
@@ -105,6 +111,8 @@ class Driver:
                     await self._create_pods(step.pods, position, f"{step.prefix}-{index}")
             case CreateAny():
                 await self._create_any(step, position)
+            case AllocateClaims():
+                await allocate(self._api, step.namespace)
             case DeletePods():
                 await self._now_or_behind(self._delete_pods(step), waits=step.waits)
             case Churn():
@@ -121,6 +129,9 @@ class Driver:
 
     async def _create_pods(self, step: CreatePods, position: int, place: str = "") -> None:
         place = await self._namespace(place or step.namespace or f"namespace-{position}")
+        if step.steady_seconds:
+            await self._replace_pods(step, place, position)
+            return
         items = objects.pods(step, place, position)
         before = self._bound.count(place)
         if step.measured and self._mode == "drain":
@@ -136,6 +147,40 @@ class Driver:
         await self._wait_for(place, before + len(items))
         if step.measured:
             await self._stop()
+
+    async def _replace_pods(self, step: CreatePods, place: str, position: int) -> None:
+        """Delete each pod that is bound, and create another, for a while."""
+        most = step.count.number + int(step.steady_seconds * PODS_A_SECOND)
+        items = iter(objects.pods(replace(step, count=Count(most)), place, position))
+        if step.measured:
+            self._start((place,))
+        first = [next(items) for _ in range(step.count.number)]
+        await self._create(first, paced=False)
+        written = {write.name: write for item in first for write in item}
+        replaced: set[str] = set()
+        deadline = time.monotonic() + step.steady_seconds
+        while time.monotonic() < deadline:
+            self._scheduler.check_alive()
+            bound = [name for name in self._bound.times[place] if name not in replaced]
+            if not bound:
+                await self._bound.news(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic())))
+                continue
+            replaced.update(bound)
+            following = [next(items) for _ in bound]
+            written |= {write.name: write for item in following for write in item}
+            pairs = zip(bound, following, strict=True)
+            await self._create([[objects.deletion(written[name]), *item] for name, item in pairs], paced=False)
+            self._tell(len(replaced), len(replaced) + step.count.number, f"pods in {place}")
+        if step.measured:
+            await self._stop()
+            self._forget_unbound(place)
+
+    def _forget_unbound(self, place: str) -> None:
+        """The last pods of a steady state are not waited for."""
+        assert self.phase
+        bound = self._bound.times[place]
+        acknowledged = self.phase.acknowledged
+        self.phase.acknowledged = {key: at for key, at in acknowledged.items() if key.partition("/")[2] in bound}
 
     async def _start_on_backlog(self, place: str, before: int) -> None:
         """Start the scheduler again; what it takes to fill its caches is not what is measured."""
@@ -160,10 +205,25 @@ class Driver:
         if step.namespace:
             await self._namespace(step.namespace)
         count = step.count.number
+        if not count:
+            return
         names = (f"{position}-{index}" for index in range(count))
         writes = [objects.anything(step.template, step.namespace, i, count, name) for i, name in enumerate(names)]
         await self._until_served(writes[0].path)
         await self._api.create([[write] for write in writes], lambda _: None)
+        if self.phase and not self.phase.stop:
+            await self._until_known(step, count)
+
+    async def _until_known(self, step: CreateAny, count: int) -> None:
+        """Wait until the scheduler can use the last of the objects that are measured themselves: slices of devices."""
+        assert self.phase
+        last = objects.anything(step.template, step.namespace, count - 1, count, "last")
+        before = self._bound.count(PROBES)
+        await self._api.ensure(objects.namespace(PROBES))
+        for write in probe(last, PROBES):
+            await self._api.send(write)
+        await self._wait_for(PROBES, before + 1)
+        self.phase.objects = count
 
     async def _until_served(self, path: str) -> None:
         """Wait for a kind that may have been defined just now."""

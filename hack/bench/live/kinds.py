@@ -5,4 +5,5 @@ from oracle.kinds import Kind
 
 DEFINITION = Kind("CustomResourceDefinition", "apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False)
 QUOTA = Kind("ElasticQuota", "scheduling.x-k8s.io/v1alpha1", "elasticquotas")
-KINDS = OF_KUBERNETES | {kind.name: kind for kind in (DEFINITION, QUOTA)}
+CLAIM_TEMPLATE = Kind("ResourceClaimTemplate", "resource.k8s.io/v1", "resourceclaimtemplates")
+KINDS = OF_KUBERNETES | {kind.name: kind for kind in (DEFINITION, QUOTA, CLAIM_TEMPLATE)}

@@ -14,6 +14,7 @@ HOST_NAME = "kubernetes.io/hostname"
 MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 ROOM = {"pods": "110", "cpu": "4", "memory": "32Gi"}
 SMALL = {"cpu": "100m", "memory": "500Mi"}
+AT_ONCE = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 READY = {"type": "Ready", "status": "True"}
 
 
@@ -119,6 +120,11 @@ def _volume(step: CreatePods, pod: Manifest, place: str, index: int) -> list[Wri
     return [write for content in (claim, volume) for write in (creation(content), _bound(content))]
 
 
+def deletion(pod: Write) -> Write:
+    """The request that deletes a pod at once."""
+    return Write("DELETE", f"{pod.path}/{pod.name}", msgspec.json.encode(AT_ONCE))
+
+
 def _bound(content: Manifest) -> Write:
     # A new object has no status: it is written by itself.
     patch = msgspec.json.encode({"status": {"phase": "Bound"}})
@@ -138,7 +144,10 @@ def creation(content: Manifest) -> Write:
     """The request that creates an object."""
     metadata = content["metadata"]
     key = f"{metadata['namespace']}/{metadata['name']}" if content["kind"] == "Pod" else ""
-    path = KINDS[content["kind"]].collection(metadata.get("namespace"))
+    kind = KINDS[content["kind"]]
+    path = kind.collection(metadata.get("namespace"))
+    if content.get("apiVersion", "").partition("/")[0] == kind.group:  # upstream serves older versions as well
+        content = content | {"apiVersion": kind.group_version}
     return Write("POST", path, msgspec.json.encode(content), key, metadata["name"])
 
 

@@ -61,6 +61,7 @@ class CreatePods:
     claim: Template | None = None
     alike: int = 1  # pods in a row that have the same label "signature"
     gangs: int = 0  # to which they belong in turn; 0: each for itself
+    steady_seconds: float = 0.0  # each that is bound makes room for another, for so long; 0: no more than the count
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,13 @@ class CreateAny:
     template: Template
     count: Count = Count(1, fixed=True)
     namespace: str = ""
+
+
+@dataclass(frozen=True)
+class AllocateClaims:
+    """Devices for all claims of a namespace, without a scheduler."""
+
+    namespace: str
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,7 @@ Operation = (
     | CreatePods
     | CreatePodSets
     | CreateAny
+    | AllocateClaims
     | DeletePods
     | Churn
     | Barrier

@@ -80,12 +80,14 @@ class ControlPlane:
 
     folder: Path
     door: Door
-    programs: tuple[Program, ...]  # etcd, kube-apiserver
+    programs: tuple[Program, ...]  # etcd, kube-apiserver, and the controllers where some are needed
     kubeconfig: Path
 
 
 @contextmanager
-def control_plane(parent: Path | None, gates: dict[str, bool]) -> Iterator[ControlPlane]:
+def control_plane(
+    parent: Path | None, gates: dict[str, bool], controllers: tuple[str, ...] = ()
+) -> Iterator[ControlPlane]:
     """A new one, empty; nothing is left of it afterwards."""
     with ExitStack() as cleanup:
         folder = Path(tempfile.mkdtemp(prefix="pilotage-bench-", dir=parent))
@@ -100,7 +102,12 @@ def control_plane(parent: Path | None, gates: dict[str, bool]) -> Iterator[Contr
         server = Program("kube-apiserver", _api_server(folder, ports[0], ports[1], gates), folder)
         cleanup.callback(server.end)
         _wait_until_ready(door, (etcd, server))
-        yield ControlPlane(folder, door, (etcd, server), folder / "kubeconfig")
+        programs = [etcd, server]
+        if controllers:
+            command = _controller_manager(folder, controllers, gates)
+            programs.append(Program("kube-controller-manager", command, folder))
+            cleanup.callback(programs[-1].end)
+        yield ControlPlane(folder, door, tuple(programs), folder / "kubeconfig")
 
 
 def memory_folder() -> Path | None:
@@ -170,6 +177,18 @@ def _api_server(folder: Path, port: int, etcd_port: int, gates: dict[str, bool])
         service_account_issuer="https://kubernetes.default.svc.cluster.local",
         service_account_key_file=pki / "sa.pub",
         service_account_signing_key_file=pki / "sa.key",
+    )
+
+
+def _controller_manager(folder: Path, controllers: tuple[str, ...], gates: dict[str, bool]) -> list[str]:
+    command = [kubernetes_program("kube-controller-manager"), *gate_flags(gates)]
+    return command + flags(
+        kubeconfig=folder / "kubeconfig",
+        controllers=",".join(controllers),
+        leader_elect="false",
+        secure_port=0,
+        kube_api_qps=5000,
+        kube_api_burst=5000,
     )
 
 

@@ -14,10 +14,11 @@ from bench.live.objects import Write
 from bench.live.programs import control_plane
 from bench.live.scheduler import Scheduler
 from bench.live.sizes import Sized
-from bench.live.workload_files import Document, Workload
+from bench.live.workload_files import Document, Workload, templates_of
 from localcluster.errors import Problem
 from localcluster.progress import Step
 
+CLAIM_CONTROLLERS = ("resourceclaim-controller", "garbage-collector-controller")
 SCHEDULED = b'"reason":"Scheduled"'
 
 
@@ -82,7 +83,7 @@ async def _play(
     sized: Sized, contestant: Contestant, folder: Path | None, mode: Mode, rate: float | None, step: Step
 ) -> Round:
     workload = sized.workload
-    with control_plane(folder, workload.gates) as plane:
+    with control_plane(folder, workload.gates, controllers_for(workload)) as plane:
         scheduler = Scheduler(contestant, plane, configuration_for(workload, contestant), workload.gates)
         bound = BoundPods(plane.door, as_protobuf=contestant.as_protobuf)
         try:
@@ -97,12 +98,20 @@ async def _play(
             await scheduler.stop()
 
 
+def controllers_for(workload: Workload) -> tuple[str, ...]:
+    """The controllers without which the pods of a workload could not be placed, or would not free what they had."""
+    makes_claims = any("ResourceClaimTemplate" in template.path.read_text() for template in templates_of(workload))
+    return CLAIM_CONTROLLERS if makes_claims else ()
+
+
 def configuration_for(workload: Workload, contestant: Contestant) -> Document:
     """What a contestant is told: plugins that kube-scheduler does not have only if it knows them."""
     return workload.extended or workload.configuration if contestant.is_extended else workload.configuration
 
 
 def _round(name: str, phase: Phase, bound: BoundPods, spent: Spent, rate: float | None) -> Round:
+    if phase.objects:
+        return _round_of_objects(name, phase, spent)
     times = {f"{place}/{pod}": at for place in phase.namespaces for pod, at in bound.times[place].items()}
     seen = list(times.values())
     taken = samples(seen, phase.start, stop_time(max(seen), phase.created)) if seen else []
@@ -126,8 +135,16 @@ def _round(name: str, phase: Phase, bound: BoundPods, spent: Spent, rate: float 
     )
 
 
+def _round_of_objects(name: str, phase: Phase, spent: Spent) -> Round:
+    """What was measured is how fast objects are taken in."""
+    seconds = phase.stop - phase.start
+    cpu = {program: used * 1000 / phase.objects for program, used in spent.seconds.items()}
+    rate = phase.objects / seconds
+    return Round(name, phase.objects, phase.objects, overall=rate, cpu=cpu, until_all=seconds)
+
+
 async def _events(api: Api, phase: Phase) -> int:
-    count = 0
+    count = phase.objects
     for place in phase.namespaces:
         answer = await api.send(Write("GET", f"/apis/events.k8s.io/v1/namespaces/{place}/events", b""))
         count += answer.body.count(SCHEDULED)

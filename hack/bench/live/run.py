@@ -33,8 +33,8 @@ def compare(sized: Sized, settings: Settings, comparison: Comparison) -> None:
         found = play(sized, contestant, settings.folder, settings.mode)
         comparison.rounds.append(found)
         _tell(comparison, found)
-    if sized.has_gangs:
-        return  # its pods wait for each other, not for the scheduler
+    if not sized.has_latency:
+        return  # its pods wait for each other, or come when others are bound
     rate = open_loop_rate(comparison, [contestant.name for contestant in settings.contestants])
     if rate is None or not settings.latency_seconds:
         return

@@ -28,6 +28,12 @@ class Sized:
         return f"{self.workload.case} {self.nodes:,} nodes"
 
     @property
+    def has_latency(self) -> bool:
+        """Whether it makes sense to ask how long a pod waits that comes at a fixed rate."""
+        steps = [step for step in self.workload.operations if isinstance(step, CreatePods) and step.measured]
+        return bool(steps) and not any(step.gangs or step.steady_seconds for step in steps)
+
+    @property
     def has_gangs(self) -> bool:
         """Whether pods start together or not at all."""
         return any(isinstance(step, CreatePods) and step.gangs for step in self.workload.operations)
@@ -45,6 +51,12 @@ def choose(workloads: Sequence[Workload], name: str, nodes: int, scale: float, p
     resized = chosen if exact or not nodes_of(chosen) else _resize(chosen, nodes / nodes_of(chosen))
     scaled = _scale(resized, scale if pods is None else _scale_for(resized, pods))
     return Sized(scaled, nodes_of(scaled), measured_of(scaled), derived=not exact)
+
+
+def choose_whole(workloads: Sequence[Workload], title: str, scale: float) -> Sized:
+    """The workload of this title as upstream has it."""
+    nodes = [nodes_of(found) for found in workloads if found.title == title]
+    return choose(workloads, title, nodes[0] if nodes else 0, scale)
 
 
 def with_measured(sized: Sized, pods: int) -> Sized:

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from bench.live.operations import (
+    AllocateClaims,
     Barrier,
     Churn,
     Count,
@@ -86,6 +87,8 @@ def _cases(path: Path) -> list[Document]:
 def _workload(folder: Path, case: Document, entry: Document) -> Workload:
     reader = _Reader(folder, entry.get("params") or {}, case.get("defaultPodTemplatePath"))
     threshold = entry.get("threshold")
+    if isinstance(threshold, dict):  # for runs with a label, of which there is one
+        threshold = next(iter(threshold.values()), None)
     return Workload(
         case["name"],
         entry["name"],
@@ -151,10 +154,8 @@ class _Reader:
         return CreateNamespaces(step.take("prefix"), self._count(step), template)
 
     def pods(self, step: _Step) -> CreatePods:
-        if self._value(step.take("steadyStateParam", step.take("steadyState"))):
-            raise Unsupported("createPods: steadyState")
-        for key in ("duration", "durationParam"):  # of a steady state
-            step.take(key)
+        is_steady = self._value(step.take("steadyStateParam", step.take("steadyState")))
+        duration = self._value(step.take("durationParam", step.take("duration")))
         volume = self._template(step, "persistentVolumeTemplatePath", with_words=False)
         claim = self._template(step, "persistentVolumeClaimTemplatePath", with_words=False)
         template = self._template(step, "podTemplatePath", self._pod_template)
@@ -169,6 +170,7 @@ class _Reader:
             claim,
             alike,
             self._value(step.take("gangs", 0)),
+            _seconds(str(duration)) if is_steady else 0.0,
         )
 
     def pod_sets(self, step: _Step) -> CreatePodSets:
@@ -181,6 +183,9 @@ class _Reader:
         template = self._template(step, "templatePath")
         assert template is not None
         return CreateAny(template, self._count(step, default=1), step.take("namespace", ""))
+
+    def allocation(self, step: _Step) -> AllocateClaims:
+        return AllocateClaims(step.take("namespace", ""))
 
     def deletion(self, step: _Step) -> DeletePods:
         return DeletePods(
@@ -244,6 +249,7 @@ _READERS: dict[str, Callable[[_Reader, _Step], Operation]] = {
     "createPods": _Reader.pods,
     "createPodSets": _Reader.pod_sets,
     "createAny": _Reader.anything,
+    "allocResourceClaims": _Reader.allocation,
     "deletePods": _Reader.deletion,
     "churn": _Reader.churn,
     "barrier": _Reader.barrier,

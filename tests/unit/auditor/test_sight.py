@@ -77,3 +77,11 @@ async def test_an_error_of_our_own_is_not_swallowed() -> None:
     async with serving(FakeApi()) as url, sight_of(Access(url, False, {}), {"pods": Broken()}) as sight:
         with pytest.raises(ZeroDivisionError):
             await sight.opens(asyncio.Event())
+
+
+async def test_kinds_that_a_server_does_not_have_count_as_empty_lists() -> None:
+    sinks = {"nodes": Sink(), "resourceclaims": Sink()}
+    async with serving(FakeApi()) as url, sight_of(Access(url, False, {}), sinks) as sight:
+        await sight.opens(asyncio.Event())
+        await sight.last_look()
+        assert sinks["resourceclaims"].lists == 2

@@ -132,11 +132,9 @@ def test_steps_name_their_templates_beside_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        pytest.param("{opcode: allocResourceClaims}", "opcode allocResourceClaims", id="an opcode"),
+        pytest.param("{opcode: createPodGroups}", "opcode createPodGroups", id="an opcode"),
         pytest.param("{opcode: barrier, mood: grim}", "barrier: mood", id="a word of an opcode"),
-        pytest.param(
-            "{opcode: createPods, count: 1, steadyStateParam: $steady}", "createPods: steadyState", id="a mode"
-        ),
+        pytest.param("{opcode: createPods, count: 1, steadyStateParam: $steady}", "a duration of 'None'", id="a mode"),
         pytest.param("{opcode: createPods, countParam: $gone}", "no parameter $gone", id="a parameter nobody gives"),
         pytest.param("{opcode: createPods, countParam: $wait}", "createPods: a count of '1m'", id="a count"),
         pytest.param("{opcode: sleep, duration: a while}", "a duration of 'a while'", id="a duration"),

@@ -40,3 +40,7 @@ def test_the_cache_key_changes_with_what_is_built() -> None:
     keys = [build._key(tool) for tool in EVERY_TOOL]
     assert len(set(keys)) == len(keys)
     assert all(key.startswith(f"{tool.name}-{tool.version}-") for key, tool in zip(keys, EVERY_TOOL, strict=True))
+
+
+def test_devices_are_asked_of_the_kubernetes_that_we_follow() -> None:
+    assert TOOLS["dra"].version == "v0." + DEFAULT_KUBERNETES.removeprefix("1.")

@@ -105,7 +105,7 @@ def simulation(
     handles = Handles(cache, nominations=queue.nominator, load=load)
     ready = engines(profiles, cache, handles=handles)
     tie_break = Random(seed)  # noqa: S311 - no secret
-    return Simulation(
+    made = Simulation(
         cache,
         ready,
         queue,
@@ -117,3 +117,5 @@ def simulation(
         changes=handles.changes,
         close=lambda: release_plugins(handles, ready.values(), {}),
     )
+    handles.announce = made.objects.announce
+    return made

@@ -122,6 +122,7 @@ def core(
     base = _base(profiles, outside, clock, ClusterCache() if cache is None else cache, queue, tie_break)
     made = _components(base, extenders)
     _connect(made, outside.recorder)
+    made.handles.announce = made.objects.announce
     return made
 
 

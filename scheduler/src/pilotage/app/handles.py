@@ -10,6 +10,7 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.handle import (
     NO_NOMINATIONS,
     OFFLINE_API,
+    Announce,
     Api,
     Handle,
     LoadQuery,
@@ -102,6 +103,7 @@ class Handles:
     find_pod: Callable[[str], Pod | None] = lambda _key: None
     changes: ObjectChanges = field(default_factory=ObjectChanges)
     metrics: MetricStore = field(default_factory=MetricStore)
+    announce: Announce = lambda _old, _new: None
     _given: dict[int, tuple[Plugin, Handle]] = field(default_factory=dict)  # by the id of the plugin
 
     def start(self, plugin: Plugin, profile: str, remit: Remit = EVERYTHING) -> None:
@@ -146,6 +148,7 @@ class Handles:
             remit=remit,
             all_nodes=self.cache.nodes,
             changes=self.changes,
+            announce=lambda old, new: self.announce(old, new),
         )
         handle.load = _Load(self.load, handle.at_end)
         if self.clock is not None:

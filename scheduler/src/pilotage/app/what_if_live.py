@@ -7,6 +7,7 @@ from pilotage.app import Configured
 from pilotage.app.core import Core
 from pilotage.app.handles import NO_SUBSCRIPTIONS
 from pilotage.app.what_if import Collected, LoadOfNow, scheduling_of
+from pilotage.kinds.devices import ResourceClaim
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
 from pilotage.model.pod import Pod
@@ -17,6 +18,7 @@ from pilotage.offline.what_if.request import WhatIf, WrongRequest
 from pilotage.offline.what_if.run import run
 from pilotage.offline.what_if.world import TooLarge, World, moment_of
 from pilotage.offline.what_if.worlds import KEPT_FOR, Busy, Worlds
+from pilotage.plugins.devices.dynamic_resources.dynamic_resources import DynamicResources
 from pilotage.plugins.volumes.volume_binding.volume_binding import VolumeBinding
 from pilotage.scheduling.remedies import Gate, Remedies, Siblings
 
@@ -81,10 +83,10 @@ class WhatIfs:
 def _reserved_in(core: Core) -> Callable[[KubeObject], KubeObject]:
     """Return how the profiles that run see an object, whose reservations their copies do not know."""
     plugins = [each for engine in core.engines.values() for each in engine.runner.plugin_set.reserve]
-    binding = [each for each in plugins if isinstance(each, VolumeBinding)]
+    binding = [each for each in plugins if isinstance(each, VolumeBinding | DynamicResources)]
 
     def reserved(found: KubeObject) -> KubeObject:
-        if not isinstance(found, PersistentVolume | PersistentVolumeClaim):
+        if not isinstance(found, PersistentVolume | PersistentVolumeClaim | ResourceClaim):
             return found
         return next((changed for each in binding if (changed := each.as_reserved(found)) is not found), found)
 

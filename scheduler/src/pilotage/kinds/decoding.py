@@ -33,8 +33,16 @@ def decode(manifest: Mapping[str, Any], kind: type[Any]) -> Pod | Node | KubeObj
 def _converted(manifest: Mapping[str, Any], kind: type[Any]) -> Any:
     try:
         return msgspec.convert(manifest, kind)
-    except msgspec.ValidationError:  # possibly because of a null, which few objects have
-        return msgspec.convert(without_nulls(manifest), kind)
+    except msgspec.ValidationError:  # possibly because of opaque parameters or a null, which few objects have
+        try:
+            return _from_json(manifest, kind)
+        except msgspec.ValidationError:
+            return _from_json(without_nulls(manifest), kind)
+
+
+def _from_json(manifest: Any, kind: type[Any]) -> Any:
+    """Return the object as JSON gives it; only there is a field that is kept as it was written."""
+    return msgspec.json.decode(msgspec.json.encode(manifest), type=kind)
 
 
 def without_nulls(value: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from pilotage.framework.api.events import POD_GONE
 from pilotage.framework.api.signal import Signal
+from pilotage.framework.api.verdicts import FollowUp
 from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
@@ -91,6 +92,8 @@ class Failures:
             self._queue.move_all(
                 POD_GONE, latest.with_nominated_node(unreported), None, lambda other: other.uid != pod.uid
             )
+        for follow_up in outcome.follow_ups:  # last: what it frees may help the pod itself
+            _run(follow_up, pod)
 
     def _record_failure(self, pod: Pod, outcome: Unplaced) -> None:
         note = outcome.note or outcome.message
@@ -114,6 +117,13 @@ class Failures:
             log.info("pod %s has been assigned to node %s and is not retried", pod.key, latest.node_name)
             return None
         return latest
+
+
+def _run(follow_up: FollowUp, pod: Pod) -> None:
+    try:
+        follow_up()
+    except Exception:  # a bug of a plugin costs only what it wanted to free
+        log.exception("what was to be freed for pod %s is not", pod.key)
 
 
 def _has_other_reason(pod: Pod, reason: str) -> bool:

@@ -216,6 +216,10 @@ class ObjectIntake:
         self._objects.drop(last)
         self._notify(Action.DELETE, last, None)
 
+    def announce(self, old: KubeObject | None, new: KubeObject) -> None:
+        """Retry the pods that an own write helps; the watch shows the object later."""
+        self._retry(Action.ADD if old is None else Action.UPDATE, old, new)
+
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Record the problem of an object, and retry pods that may need it."""
         log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
@@ -237,6 +241,11 @@ class ObjectIntake:
         changed = old if new is None else new
         assert changed is not None
         self._changes.notify(changed)
+        self._retry(action, old, new)
+
+    def _retry(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
+        changed = old if new is None else new
+        assert changed is not None
         if changed.api.wakes:
             self._queue.move_all(Event(what_changes(type(changed)), action), old, new)
             self._wake()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pilotage.framework.api.cycle import Cycle
-from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
+from pilotage.framework.api.verdicts import FollowUp, PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
 
@@ -50,6 +50,7 @@ class Unplaced:
     rest: float = field(default=0.0, compare=False)  # minimum seconds until the next attempt
     cost: float = field(default=0.0, compare=False)  # seconds of scheduler time lost to a slow plugin
     counted: Counted = field(default=(), compare=False)  # the rejections, each with its number of nodes
+    follow_ups: tuple[FollowUp, ...] = field(default=(), compare=False)  # called when the pod is requeued
 
 
 Outcome = Placed | Unplaced

@@ -11,7 +11,7 @@ from pilotage.cluster.transport.api_client import STRATEGIC_MERGE_PATCH
 from pilotage.cluster.transport.api_errors import ApiError, Withheld
 from pilotage.cluster.watch.fair_turns import FairTurns
 from pilotage.cluster.write.write_retries import FAILURES, PASSING, with_retries, words_of
-from pilotage.framework.api.handle import ApiFailed, NotAllowed
+from pilotage.framework.api.handle import JSON, ApiFailed, NotAllowed
 from pilotage.model.pod import Pod
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -22,11 +22,17 @@ NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or node
 class Client(Protocol):
     """Requests with a last check before they are sent."""
 
-    async def get(self, path: str) -> bytes:
+    async def get(self, path: str, *, accept: str = JSON) -> bytes:
         """Return an object."""
 
     async def post(self, path: str, body: bytes, *, may_send: MaySend) -> bytes:
         """Create an object."""
+
+    async def put(self, path: str, body: bytes, *, content_type: str, may_send: MaySend) -> bytes:
+        """Replace an object, and return the result."""
+
+    async def delete(self, path: str, body: bytes, *, may_send: MaySend) -> bytes:
+        """Delete an object."""
 
     async def patch(self, path: str, body: bytes, *, content_type: str, may_send: MaySend) -> bytes:
         """Change an object, and return the result."""
@@ -49,6 +55,10 @@ class PluginApi:
     async def get(self, path: str) -> Any:
         """Return an object or a list."""
         return await _answer(lambda: self._client.get(path))
+
+    async def get_bytes(self, path: str, content_type: str) -> bytes:
+        """Return an object in another encoding than JSON."""
+        return await _bytes(lambda: self._client.get(path, accept=content_type))
 
     async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
         """Create an object."""
@@ -73,16 +83,43 @@ class PluginApi:
         async with self._turns.of("" if pod is None else pod.namespace):
             return await _answer(lambda: with_retries(attempt, PASSING))
 
+    async def put(
+        self,
+        path: str,
+        body: Mapping[str, Any] | bytes,
+        *,
+        content_type: str = JSON,
+        pod: Pod | None = None,
+        node: str = "",
+    ) -> Any:
+        """Replace an object, and return the result; a conflict is not retried."""
+        encoded = body if isinstance(body, bytes) else msgspec.json.encode(body)
+        may_send = partial(self._may_write, pod, node)
+        attempt = partial(self._client.put, path, encoded, content_type=content_type, may_send=may_send)
+        async with self._turns.of("" if pod is None else pod.namespace):
+            return await _answer(lambda: with_retries(attempt, PASSING))
+
+    async def delete(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
+        """Delete an object."""
+        may_send = partial(self._may_write, pod, node)
+        attempt = partial(self._client.delete, path, msgspec.json.encode(body), may_send=may_send)
+        async with self._turns.of("" if pod is None else pod.namespace):
+            return await _answer(lambda: with_retries(attempt, PASSING))
+
     async def bind(self, pod: Pod, node: str) -> None:
         """Bind a pod, and return only when the bind is confirmed."""
         await self._bind(pod, node)
 
 
 async def _answer(ask: Callable[[], Awaitable[bytes]]) -> Any:
+    answer = await _bytes(ask)
+    return msgspec.json.decode(answer) if answer else None
+
+
+async def _bytes(ask: Callable[[], Awaitable[bytes]]) -> bytes:
     try:
-        answer = await ask()
+        return await ask()
     except FAILURES as failure:
         raise ApiFailed(words_of(failure), failure.status if isinstance(failure, ApiError) else 0) from failure
     except Withheld as failure:
         raise NotAllowed(NOT_ALLOWED) from failure
-    return msgspec.json.decode(answer) if answer else None

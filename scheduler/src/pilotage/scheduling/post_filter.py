@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from pilotage.framework.api.verdicts import Nominated, NoRoom
+from pilotage.framework.api.verdicts import FollowUp, Nominated, NoRoom
 from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.timings import ERROR, SUCCESS, UNSCHEDULABLE, Timings
 from pilotage.scheduling.diagnosis import Diagnosis
@@ -22,6 +22,7 @@ class PostFilterResult:
     status: str = UNSCHEDULABLE
     rest: float = 0.0
     cost: float = 0.0
+    follow_ups: tuple[FollowUp, ...] = ()
     note: str = ""  # added to the message regardless of the results
     started: float = field(default_factory=perf_counter)
 
@@ -37,6 +38,7 @@ class PostFilterResult:
             self.status = SUCCESS
             return True
         self.messages += [answer.message] if answer.message else []
+        self.follow_ups += () if answer.follow_up is None else (answer.follow_up,)
         if not answer.keeps_nomination:
             self.nominate = ""
         return False
@@ -62,4 +64,5 @@ class PostFilterResult:
             rest=self.rest,
             cost=self.cost,
             counted=diagnosis.counted,
+            follow_ups=self.follow_ups,
         )

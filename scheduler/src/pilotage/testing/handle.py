@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pilotage.framework.api.handle import NOT_STARTED, Api, ApiFailed, Handle
+from pilotage.framework.api.handle import JSON, NOT_STARTED, Api, ApiFailed, Handle
 from pilotage.framework.api.plugin import Plugin
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.model.pod import Pod
@@ -34,6 +34,10 @@ class FakeApi:
             raise ApiFailed(f"{path} not found", 404)
         return self.objects[path]
 
+    async def get_bytes(self, path: str, content_type: str) -> bytes:
+        """Fail: objects are prepared as plain data."""
+        raise ApiFailed(f"{path} is not available as {content_type}", 406)
+
     async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
         """Record a created object."""
         self.writes.append(Write("POST", path, body))
@@ -44,6 +48,24 @@ class FakeApi:
     ) -> Any:
         """Record a patch."""
         self.writes.append(Write("PATCH", path, body))
+        return body
+
+    async def put(
+        self,
+        path: str,
+        body: Mapping[str, Any] | bytes,
+        *,
+        content_type: str = JSON,
+        pod: Pod | None = None,
+        node: str = "",
+    ) -> Any:
+        """Record a replacement."""
+        self.writes.append(Write("PUT", path, body))
+        return body
+
+    async def delete(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
+        """Record a deletion."""
+        self.writes.append(Write("DELETE", path, body))
         return body
 
     async def bind(self, pod: Pod, node: str) -> None:

@@ -26,6 +26,7 @@ JSON_PATCH = "application/json-patch+json"
 
 # Called for every request: its verb, the status or "<error>", and its duration in seconds.
 Observe: TypeAlias = Callable[[str, str, float], None]
+_ACCEPT_JSON = f"Accept: {JSON}\r\n"
 _NO_QUERY: Mapping[str, str] = {}
 _TARGET = re.compile(r"/[!-\"$->@-~]*(?:\?[!-\"$-~]*)?")
 _HEADER = re.compile(r"[ -~]*")
@@ -39,6 +40,7 @@ class _Request(NamedTuple):
     body: bytes = b""
     content_type: str = JSON
     may_send: MaySend | None = None
+    accept: str = JSON
 
 
 class ApiClient:
@@ -69,9 +71,11 @@ class ApiClient:
         self._pool = ConnectionPool(access, connections)
         self._headers = _fixed_headers(access, agent)
 
-    async def get(self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None) -> bytes:
+    async def get(
+        self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None, accept: str = JSON
+    ) -> bytes:
         """Read an object or a list."""
-        return await self._answer(_Request("GET", _target(path, query)), timeout)
+        return await self._answer(_Request("GET", _target(path, query), accept=accept), timeout)
 
     async def post(
         self, path: str, body: bytes, *, timeout: float | None = None, may_send: MaySend | None = None
@@ -79,9 +83,17 @@ class ApiClient:
         """Create an object, or act on one through a subresource."""
         return await self._answer(_Request("POST", path, body, may_send=may_send), timeout)
 
-    async def put(self, path: str, body: bytes, *, timeout: float | None = None) -> bytes:
+    async def put(
+        self,
+        path: str,
+        body: bytes,
+        *,
+        content_type: str = JSON,
+        timeout: float | None = None,
+        may_send: MaySend | None = None,
+    ) -> bytes:
         """Replace an object."""
-        return await self._answer(_Request("PUT", path, body), timeout)
+        return await self._answer(_Request("PUT", path, body, content_type, may_send), timeout)
 
     async def patch(
         self,
@@ -95,9 +107,11 @@ class ApiClient:
         """Change parts of an object."""
         return await self._answer(_Request("PATCH", path, body, content_type, may_send), timeout)
 
-    async def delete(self, path: str, body: bytes = b"", *, timeout: float | None = None) -> bytes:
+    async def delete(
+        self, path: str, body: bytes = b"", *, timeout: float | None = None, may_send: MaySend | None = None
+    ) -> bytes:
         """Delete an object."""
-        return await self._answer(_Request("DELETE", path, body), timeout)
+        return await self._answer(_Request("DELETE", path, body, may_send=may_send), timeout)
 
     @asynccontextmanager
     async def stream(
@@ -207,13 +221,16 @@ class ApiClient:
             raise Unreachable(f"the server rejected the credentials, and there are no others: {error}") from error
 
     def _message(self, request: _Request) -> bytes:
-        verb, target, body, content_type, _ = request
+        verb, target, body, content_type = request[:4]
         if not _TARGET.fullmatch(target):
             raise ValueError(f"{target!r} is not an API path")
         authorization = self._access.identity.authorization
         who = f"Authorization: {authorization}\r\n" if authorization else ""
         what = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n" if body or verb != "GET" else ""
-        head = f"{verb} {self._access.base_path}{target} HTTP/1.1\r\n{self._headers}{who}{what}\r\n"
+        fixed = self._headers
+        if request.accept != JSON:
+            fixed = fixed.replace(_ACCEPT_JSON, f"Accept: {request.accept}\r\n", 1)
+        head = f"{verb} {self._access.base_path}{target} HTTP/1.1\r\n{fixed}{who}{what}\r\n"
         return head.encode("ascii") + body
 
     def _tell(self, verb: str, code: str, started: float) -> None:
@@ -230,6 +247,6 @@ def _fixed_headers(access: Access, agent: str) -> str:
         raise ValueError(f"{agent!r} is not a valid User-Agent")
     host = f"[{access.host}]" if ":" in access.host else access.host
     # Compression would cost more CPU than it saves on the network.
-    accepted = "Accept: application/json\r\nAccept-Encoding: identity\r\n"
+    accepted = f"{_ACCEPT_JSON}Accept-Encoding: identity\r\n"
     acting = "".join(f"{name}: {value}\r\n" for name, value in access.acting_as)
     return f"Host: {host}:{access.port}\r\nUser-Agent: {agent}\r\n{accepted}{acting}"

@@ -18,6 +18,8 @@ from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 
 Follower = Callable[[Any], None]  # called with the object that was added, changed or deleted
+Announce = Callable[[Kind | None, Kind], None]  # called with an object's states before and after an own write
+JSON = "application/json"
 
 
 class ApiFailed(PluginFailed):
@@ -42,6 +44,9 @@ class Api(Protocol):
     async def get(self, path: str) -> Any:
         """Return an object or a list."""
 
+    async def get_bytes(self, path: str, content_type: str) -> bytes:
+        """Return an object in another encoding than JSON."""
+
     async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
         """Create an object; sent once, because the outcome of a request without a response is unknown."""
 
@@ -56,6 +61,20 @@ class Api(Protocol):
     ) -> Any:
         """Change an object with a merge patch, and return the result; retried if the error may be temporary."""
 
+    async def put(
+        self,
+        path: str,
+        body: Mapping[str, Any] | bytes,
+        *,
+        content_type: str = JSON,
+        pod: Pod | None = None,
+        node: str = "",
+    ) -> Any:
+        """Replace an object, and return the result; retried if the error may be temporary."""
+
+    async def delete(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
+        """Delete an object, with these options; retried if the error may be temporary."""
+
     async def bind(self, pod: Pod, node: str) -> None:
         """Bind a pod, and return only when the bind is confirmed."""
 
@@ -64,6 +83,10 @@ class OfflineApi:
     """The client without an API server: every request fails."""
 
     async def get(self, path: str) -> Any:
+        """Fail."""
+        raise ApiFailed(f"cannot read {path}: this scheduler is not connected to an API server")
+
+    async def get_bytes(self, path: str, content_type: str) -> bytes:
         """Fail."""
         raise ApiFailed(f"cannot read {path}: this scheduler is not connected to an API server")
 
@@ -76,6 +99,22 @@ class OfflineApi:
     ) -> Any:
         """Fail."""
         raise ApiFailed(f"cannot change {path}: this scheduler is not connected to an API server")
+
+    async def put(
+        self,
+        path: str,
+        body: Mapping[str, Any] | bytes,
+        *,
+        content_type: str = JSON,
+        pod: Pod | None = None,
+        node: str = "",
+    ) -> Any:
+        """Fail."""
+        raise ApiFailed(f"cannot replace {path}: this scheduler is not connected to an API server")
+
+    async def delete(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
+        """Fail."""
+        raise ApiFailed(f"cannot delete {path}: this scheduler is not connected to an API server")
 
     async def bind(self, pod: Pod, node: str) -> None:
         """Fail."""
@@ -196,6 +235,7 @@ class Handle:
     remit: Remit = EVERYTHING  # the objects that the profile may change
     all_nodes: Callable[[], Nodes] | None = None
     changes: Changes | None = None
+    announce: Announce = lambda _old, _new: None  # retries the pods that an own write helps, before the watch shows it
     _endings: list[Callable[[], None]] = field(default_factory=list)
 
     def nodes(self) -> Nodes:

@@ -1,6 +1,6 @@
 """The results of plugins: for one node, for many nodes, and for a pod as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +18,7 @@ MOST_CASES: Final = 31  # with two bits each, as many as fit into an integer
 QUEUED: Final = "Queued"
 WAITING_FOR_GROUP: Final = "WaitingForGroup"
 
+FollowUp = Callable[[], None]
 Case = tuple[str, Bools, Bools | bool]  # a reason, where it applies, where preemption cannot help
 
 
@@ -115,6 +116,7 @@ class NoRoom:
 
     message: str
     keeps_nomination: bool = False  # an earlier nomination stays, unless another plugin clears it
+    follow_up: FollowUp | None = None  # frees something else; called if the outcome counts, not in a dry run
 
 
 PreFiltered = OnlyNodes | Rejection | Skip | None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.verdicts import FollowUp
 from pilotage.model.pod import Pod
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.outcome import Placed, Unplaced
@@ -24,6 +25,7 @@ class DryRun:
         self._gone: deque[str] = deque()  # the uids of the victims
         self._plans: dict[str, tuple[Unplaced, list[Pod]]] = {each.pod.uid: (_on(each), []) for each in self._placed}
         self.victims_leave = False  # of an earlier eviction
+        self.follow_ups: tuple[FollowUp, ...] = ()  # of members that cannot be placed
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -37,6 +39,7 @@ class DryRun:
             return True
         if not outcome.nominate or not outcome.victims:
             self.victims_leave |= outcome.nominate is None
+            self.follow_ups += outcome.follow_ups
             return False
         nodes = map(self._cache.find_node, (outcome.nominate, *outcome.other_nodes))
         victims = [

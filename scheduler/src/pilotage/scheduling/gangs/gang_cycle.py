@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.gangs import FormsGangs
-from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.api.verdicts import FollowUp, Rejection
 from pilotage.model.gangs import GangName, gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
@@ -162,8 +162,9 @@ class GangScheduler:
         engine = self._engines[blocker.pod.scheduler_name]
         planned: Mapping[str, Unplaced] = {}
         nominate: str | None = ""
+        follow_ups: tuple[FollowUp, ...] = ()
         if why.reason != SCHEDULER_ERROR and engine.runner.plugin_set.post_filter:
-            planned, nominate = yield from self._plan_evictions(gang, placing)
+            planned, nominate, follow_ups = yield from self._plan_evictions(gang, placing)
         yield from placing.unreserve()
         members = placing.still_there()
         if why.reason == SCHEDULER_ERROR:
@@ -176,7 +177,7 @@ class GangScheduler:
         # Freed resources do not show when a quota will admit the gang.
         if outcome.reason == UNSCHEDULABLE and gang.plugin.gang_rejected(gang.name, gang.pods, message):
             outcome = replace(outcome, pending=outcome.pending | {name})
-        return same_outcome(members, outcome, named_pod)
+        return same_outcome(members, replace(outcome, follow_ups=follow_ups), named_pod)
 
     def _too_few(self, gang: Gang, placing: Placing) -> Steps:
         """Requeue all, because too few members are left after deletions."""
@@ -189,10 +190,11 @@ class GangScheduler:
 
     def _plan_evictions(
         self, gang: Gang, placing: Placing
-    ) -> Generator[Gap, None, tuple[Mapping[str, Unplaced], str | None]]:
+    ) -> Generator[Gap, None, tuple[Mapping[str, Unplaced], str | None, tuple[FollowUp, ...]]]:
         """Return nodes and victims for enough members, by uid; {} if that is impossible.
 
-        Also returns the nomination to set for the rest: None keeps earlier ones while their victims terminate.
+        Also returns the nomination to set for the rest (None keeps earlier ones while their victims terminate), and
+        what plugins want to free besides.
         """
         yield from placing.keep_the_first()
         held = placing.hand_over()
@@ -210,7 +212,8 @@ class GangScheduler:
                 yield Gap.LISTEN
             plans = dry_run.plans()
             planned = {each.pod.uid: plans[each.pod.uid] for each in placing.still_there() if each.pod.uid in plans}
-            return planned if len(planned) >= gang.needed else {}, None if dry_run.victims_leave else ""
+            nominate = None if dry_run.victims_leave else ""
+            return planned if len(planned) >= gang.needed else {}, nominate, dry_run.follow_ups
         finally:
             for _ in dry_run.undo():
                 pass

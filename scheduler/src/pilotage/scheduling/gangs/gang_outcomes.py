@@ -36,7 +36,7 @@ class Gang:
 
 def same_outcome(members: Sequence[QueuedPod], outcome: Unplaced, noted: Pod | None = None) -> list[Decision]:
     """Give all members the same outcome; only one carries the details."""
-    briefly = replace(outcome, note="")
+    briefly = replace(outcome, note="", follow_ups=())
     return [(member, outcome if member.pod is noted else briefly) for member in members]
 
 
