@@ -1,9 +1,9 @@
 """Finds the types of an expression before it runs, and refuses what kube-scheduler's compiler refuses."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pilotage.model.cel.calls import Signature, signatures_of
-from pilotage.model.cel.errors import CompileError
 from pilotage.model.cel.functions.formatting import format_complaint
 from pilotage.model.cel.inference import (
     ERROR,
@@ -16,7 +16,7 @@ from pilotage.model.cel.inference import (
     substituted,
 )
 from pilotage.model.cel.operator_types import OPERATORS
-from pilotage.model.cel.places import Problem, refused
+from pilotage.model.cel.places import MOST, Problem, refused
 from pilotage.model.cel.syntax import (
     Call,
     Index,
@@ -59,18 +59,23 @@ EXEMPT = "format"  # its list may hold what it likes
 Resolved = dict[int, frozenset[Signature]]  # what a call can mean, by the identity of its node
 
 
-def check(source: str, node: Node) -> Resolved:
-    """Return what the calls of an expression can mean; raise CompileError if no value or no bool can come of it."""
+class Checked(NamedTuple):
+    """What is known of an expression before it is compiled."""
+
+    resolved: Resolved
+    complaint: str  # why no bool can come of it, if so
+
+
+def check(source: str, node: Node) -> Checked:
+    """Return what the calls of an expression can mean, and whether a bool can come of it; raise CompileError."""
     checker = _Checker()
     result = substituted(checker.mapping, checker.check(node, {}), is_final=True)
     problems = checker.problems or [*checker.uneven(), *checker.later]
     if problems:
         raise refused(source, *sorted(problems, key=lambda problem: problem.at))
-    if result not in (BOOL, DYN):
-        raise CompileError(
-            f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}"
-        )
-    return checker.resolved
+    shown = "null_type" if result == NULL else result
+    complaint = "" if result in (BOOL, DYN) else f"must evaluate to bool or the unknown type, not {shown}"
+    return Checked(checker.resolved, complaint)
 
 
 class _Checker:
@@ -289,7 +294,13 @@ class _Checker:
             self._rows.append(row)
 
     def _macro(self, node: Macro, scope: Scope) -> Type:
+        return substituted(self.mapping, self._of_macro(node, scope))
+
+    def _of_macro(self, node: Macro, scope: Scope) -> Type:
+        before = len(self.problems)
         operand = self.check(node.operand, scope)
+        if node.name in ("optMap", "optFlatMap") and before < len(self.problems) < MOST:
+            self.problems += self.problems[before:]  # cel-go looks at the operand twice
         if node.name == "bind":
             return self.check(node.bodies[0], scope | {node.variables[0]: operand})
         if node.name in ("optMap", "optFlatMap"):
@@ -331,8 +342,8 @@ class _Checker:
             return self.check(node.bodies[0], inner)
         condition, body = self.check(node.bodies[0], inner), self.check(node.bodies[1], inner)
         if not self._assign(condition, BOOL):
-            kinds = (condition, list_of(body), list_of(body))
-            self._resolved("_?_:_", kinds, node.at)
+            made = map_of(inner[node.variables[0]], body) if node.name == "transformMap" else list_of(body)
+            self._resolved("_?_:_", (condition, made, made), node.at)
         return body
 
     def _condition(self, body: Node, inner: Scope) -> None:

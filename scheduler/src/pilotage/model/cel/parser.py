@@ -149,8 +149,9 @@ class _Parser:
         while self._is_sign(first.text) and (times == 0 or not self._is_negative_number()):
             self._step()
             times += 1
-        if self._is_sign("!", "-") and not (first.text == "-" and self._is_negative_number()):
-            raise self.wrong(f"no viable alternative at input '{self.token.text}{self._following.text}'")
+        if self._is_sign("!", "-") and not self._is_negative_number():
+            text = f"no viable alternative at input '{self.token.text}{self._following.text}'"
+            raise self.wrong(text, self._following.at)
         node = self._member()
         return Call("!_" if first.text == "!" else "-_", (node,), first.at) if times % 2 else node
 
