@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from kit import cel_expressions
 from kit.cel_scene import answer, device
 from kit.tiers import examples
-from pilotage.model.cel import AttributeValue, CelDevice, CompileError, EvaluationError, Selector, compile_selector
+from pilotage.model.cel import (
+    AttributeValue,
+    CelDevice,
+    CelQuantity,
+    CompileError,
+    EvaluationError,
+    Selector,
+    compile_selector,
+)
 
 LONGEST = 0.6  # seconds of CPU; many times what it takes, because other tests run beside this one
 MOST = 128 << 20  # bytes
@@ -147,6 +155,17 @@ def test_it_is_answered_soon(expression: str, expected: bool | str | None) -> No
     assert expected is None or given_answer == expected
     assert spent < LONGEST * 4  # tracing makes it slower
     assert most < MOST
+
+
+@given(
+    st.from_regex(r"[+-]?[0-9]{1,400}(\.[0-9]{0,400})?([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,6})", fullmatch=True),
+)
+@examples(200)
+def test_a_quantity_that_the_api_accepts_is_read(text: str) -> None:
+    amount = CelQuantity.parse(text)
+    assert amount.compare(amount) == 0
+    assert amount.plus(amount).compare(amount) in (-1, 0, 1)
+    assert isinstance(amount.approximate_float(), float)
 
 
 @given(st.text(max_size=200))

@@ -52,8 +52,8 @@ def _looked_up(value: Any, name: Any) -> tuple[Any, bool]:
         raise no_key(name)
     kind = type(value)
     if kind in MAPS:
-        if kind is Domains and type(name) is str:
-            return value[name], True  # an unknown domain is empty
+        if kind is Domains:
+            return value[name], True  # an unknown domain is empty, whatever its name is
         return find(value, name)
     if kind is tuple:
         place = index(name)

@@ -135,7 +135,7 @@ class _Compiler:
             code = Code(field_of(node.operand, "device" in scope, run, key.value), nodes=nodes)
         else:
             code = Code(_element(run, find_key, field), nodes=nodes)
-        if key.is_planned and not key.failure and not is_key(key.value):
+        if key.is_planned and key.value is not NOT_CONSTANT and not is_key(key.value):
             self._fail(str(no_key(key.value)))
         return self._folded(code, operand, key)
 
