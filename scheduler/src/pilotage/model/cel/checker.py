@@ -36,7 +36,6 @@ from pilotage.model.cel.types import (
     DYN,
     INT,
     LITERAL_TYPES,
-    NULL,
     QUANTITY,
     SEMVER,
     TYPE_VALUES,
@@ -73,8 +72,7 @@ def check(source: str, node: Node) -> Checked:
     problems = checker.problems or [*checker.uneven(), *checker.later]
     if problems:
         raise refused(source, *sorted(problems, key=lambda problem: problem.at))
-    shown = "null_type" if result == NULL else result
-    complaint = "" if result in (BOOL, DYN) else f"must evaluate to bool or the unknown type, not {shown}"
+    complaint = "" if result in (BOOL, DYN) else f"must evaluate to bool or the unknown type, not {result.full()}"
     return Checked(checker.resolved, complaint)
 
 

@@ -109,6 +109,7 @@ class Pattern:
         builder.build(parse_pattern(text))
         builder.add(MATCH)
         self._steps = builder.steps
+        self.length = len(self._steps)
         self._has_conditions = any(step.condition for step in self._steps)
         self._forget()
 

@@ -64,7 +64,7 @@ def _range(slots: Slots, count: int) -> Values:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
     if count > LONGEST_RANGE:
         raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({LONGEST_RANGE})")
-    spend(slots, max(count, 0))
+    spend(slots, count + 1)
     return tuple(range(count))
 
 
