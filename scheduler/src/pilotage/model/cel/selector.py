@@ -14,7 +14,7 @@ from pilotage.model.cel.reading import Reading, reading
 from pilotage.model.cel.values import as_bool, type_name
 
 assert functions.DECLARED
-REMEMBERED = 1 << 12  # distinct expressions
+REMEMBERED = 1 << 10  # distinct expressions
 
 
 class Selector:
