@@ -46,6 +46,7 @@ from pilotage.model.cel.types import (
 )
 
 Scope = dict[str, Type]
+WHOLE = {"list": list_of(DYN), "map": map_of(DYN, DYN)}  # what these names stand for
 LOGICAL = frozenset({"_&&_", "_||_"})
 # What kube-scheduler has, too.
 UNSUPPORTED = frozenset(
@@ -138,7 +139,7 @@ class _Checker:
         if node.name == "device":
             return DEVICE
         if node.name in TYPE_VALUES:
-            return Type("type", (Type(node.name),))
+            return Type("type", (WHOLE.get(node.name) or Type(node.name),))
         return self._wrong(node.at, f"undeclared reference to '{node.name}' (in container '')")
 
     def _select(self, node: Select, scope: Scope) -> Type:
