@@ -95,13 +95,16 @@ class Server:
         self.written.append(name)
         return json.dumps(self.put(path, change)).encode()
 
-    async def get(self, path: str) -> bytes:
+    async def get(self, path: str, *, accept: str = "") -> bytes:
         raise AssertionError("the watches tell enough")
 
     async def post(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
         raise AssertionError("nothing is created")
 
-    async def delete(self, path: str, body: bytes) -> bytes:
+    async def put(self, path: str, body: bytes, *, content_type: str, may_send: Callable[[], bool]) -> bytes:
+        raise AssertionError("nothing is replaced")
+
+    async def delete(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
         raise AssertionError("nothing is deleted")
 
     def tell(self, *, quietly: bool = False) -> None:
