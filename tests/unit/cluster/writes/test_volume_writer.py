@@ -66,7 +66,7 @@ class Server:
     def view(self) -> ClusterView:
         return ClusterView(self.cluster.cache.objects, self.cluster.cache.find_node, self.pods.get)
 
-    def put(self, path: str, change: Any) -> Any:
+    def store(self, path: str, change: Any) -> Any:
         """Merge a change into an object."""
         whole = self.objects.setdefault(path, {"metadata": {"uid": f"uid-of-{path.rpartition('/')[2]}"}})
         unchanged = deepcopy(whole)
@@ -93,7 +93,7 @@ class Server:
         if change["metadata"]["uid"] != metadata["uid"]:
             raise self.refusal(422, "metadata.uid: Invalid value: field is immutable")
         self.written.append(name)
-        return json.dumps(self.put(path, change)).encode()
+        return json.dumps(self.store(path, change)).encode()
 
     async def get(self, path: str, *, accept: str = "") -> bytes:
         raise AssertionError("the watches tell enough")
@@ -111,7 +111,7 @@ class Server:
         """Let the watch catch up."""
         for path, whole in self.objects.items():
             seen = msgspec.convert(whole, KINDS[path.rpartition("/")[0]])
-            old = self.cluster.cache.objects.put(seen)
+            old = self.cluster.cache.objects.store(seen)
             if not quietly and old != seen:
                 self.changes.notify(seen)
 
@@ -124,8 +124,8 @@ class Server:
 
     def complete(self, claim: str = "c", volume: str = "v") -> None:
         """Bind a claim, as the controllers do."""
-        self.put(f"{CLAIMS}/{claim}", {"metadata": {"annotations": {COMPLETED: "yes"}}, "spec": {"volumeName": volume}})
-        self.put(f"{VOLUMES}/{volume}", {"status": {"phase": "Bound"}})
+        self.store(f"{CLAIMS}/{claim}", {"metadata": {"annotations": {COMPLETED: "yes"}}, "spec": {"volumeName": volume}})
+        self.store(f"{VOLUMES}/{volume}", {"status": {"phase": "Bound"}})
 
     # What tests are about.
 
@@ -174,14 +174,14 @@ def server(refusal: Any) -> Server:
         spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "found"}
         unread = {"persistentVolumeReclaimPolicy": "Retain", "local": {"path": "/x"}, "mountOptions": ["noatime"]}
         metadata: dict[str, Any] = {"name": name, "labels": {"a": "b"}, "annotations": {"x": "y"}, "finalizers": ["f"]}
-        server.put(f"{VOLUMES}/{name}", {"metadata": metadata, "spec": spec | unread, "status": {"phase": "Available"}})
+        server.store(f"{VOLUMES}/{name}", {"metadata": metadata, "spec": spec | unread, "status": {"phase": "Available"}})
     for name, storage_class in {"c": "found", "d": "found", "m": "made", "n": "made"}.items():
         spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": storage_class}
         unread = {"dataSourceRef": {"kind": "VolumeSnapshot", "name": "s"}}
         metadata = {"name": name, "namespace": "ns", "annotations": {"x": "y"}}
         metadata["managedFields"] = [{"manager": "k"}]
         resources = {"requests": {"storage": "1Gi"}}
-        server.put(f"{CLAIMS}/{name}", {"metadata": metadata, "spec": {**spec, **unread, "resources": resources}})
+        server.store(f"{CLAIMS}/{name}", {"metadata": metadata, "spec": {**spec, **unread, "resources": resources}})
     server.tell()
     return server
 
@@ -246,7 +246,7 @@ async def test_nothing_is_lost_that_we_do_not_read(server: Server) -> None:
 
 
 async def test_a_volume_that_was_kept_for_the_claim_is_not_marked(server: Server) -> None:
-    server.put(f"{VOLUMES}/v", {"spec": {"claimRef": {"namespace": "ns", "name": "c", "fieldPath": "x"}}})
+    server.store(f"{VOLUMES}/v", {"spec": {"claimRef": {"namespace": "ns", "name": "c", "fieldPath": "x"}}})
     server.tell()
     await server.bind(claims="", seconds=0)
     volume = server.objects[f"{VOLUMES}/v"]
@@ -294,7 +294,7 @@ async def test_a_refusal_is_final_and_in_the_servers_words(
 
 
 async def test_somebody_else_was_faster(server: Server) -> None:
-    server.put(f"{VOLUMES}/v", {"metadata": {"labels": {"a": "c"}}})
+    server.store(f"{VOLUMES}/v", {"metadata": {"labels": {"a": "c"}}})
     assert await server.bind() == CONFLICT
     assert server.written == []
 
@@ -329,7 +329,7 @@ async def test_trouble_that_does_not_pass(server: Server) -> None:
 
 async def test_a_write_without_an_answer_is_not_made_twice(server: Server) -> None:
     def takes_effect() -> Exception:
-        server.put(f"{VOLUMES}/v", {"spec": {"claimRef": {"namespace": "ns", "name": "c", "uid": "uid-of-c"}}})
+        server.store(f"{VOLUMES}/v", {"spec": {"claimRef": {"namespace": "ns", "name": "c", "uid": "uid-of-c"}}})
         return OutcomeUnknown("the connection was lost")
 
     server.before = [takes_effect]
@@ -409,7 +409,7 @@ async def test_a_failure_is_noticed_at_once(server: Server) -> None:
     task = await started(server.bind())
     server.tell()
     await asyncio.sleep(0.1)
-    server.put(f"{CLAIMS}/m", {"metadata": {"annotations": {SELECTED: None}}})
+    server.store(f"{CLAIMS}/m", {"metadata": {"annotations": {SELECTED: None}}})
     server.complete()
     server.tell()
     assert await task == 'binding volumes: provisioning failed for PVC "m"'
@@ -547,7 +547,7 @@ def connected(server: Server, seconds: int = 5) -> VolumeBinding:
 
 
 async def test_what_a_pod_takes_is_never_free_for_another_until_it_is_bound(server: Server) -> None:
-    server.put(f"{VOLUMES}/w", {"status": {"phase": "Failed"}})
+    server.store(f"{VOLUMES}/w", {"status": {"phase": "Failed"}})
     server.tell()
     plugin, pod, other = connected(server), user("one", "c"), user("other", "d")
     cycle = reserved(plugin, server, pod)
@@ -604,7 +604,7 @@ async def test_nothing_stays_held_after_a_failure(server: Server) -> None:
 
 
 async def test_a_volume_looks_free_until_the_watch_tells_and_whoever_takes_it_meets_a_conflict(server: Server) -> None:
-    server.put(f"{VOLUMES}/w", {"status": {"phase": "Failed"}})
+    server.store(f"{VOLUMES}/w", {"status": {"phase": "Failed"}})
     server.tell()
     plugin, pod, other = connected(server, 0), user("one", "c"), user("other", "d")
     cycle = reserved(plugin, server, pod)
