@@ -51,4 +51,9 @@ def made(claim: Manifest) -> Manifest:
     """What else a claim that a scheduler made is like."""
     metadata = claim["metadata"]
     owners = [{key: one[key] for key in ("kind", "name", "controller")} for one in metadata.get("ownerReferences", ())]
-    return {"annotations": metadata.get("annotations"), "owners": owners, "spec": plain(claim["spec"])}
+    return {
+        "generateName": metadata.get("generateName"),
+        "annotations": metadata.get("annotations"),
+        "owners": owners,
+        "spec": plain(claim["spec"]),
+    }

@@ -1,7 +1,6 @@
 """What ours would write to the claims of a placed pod."""
 
 import json
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,9 @@ from pilotage.plugins.devices.dynamic_resources.claim_bodies import (
     finalizer_patch,
     is_reserved_for,
 )
+from pilotage.plugins.devices.dynamic_resources.device_cycle import DeviceCycle
 from pilotage.plugins.devices.dynamic_resources.dynamic_resources import DynamicResources
+from pilotage.plugins.devices.dynamic_resources.extended_claims import creation_body
 from pilotage.scheduling.outcome import Placed
 
 
@@ -44,10 +45,11 @@ def _as_written(plugin: DynamicResources, claim: ResourceClaim, pod: Pod) -> Man
 
 def _made_for(placed: Placed) -> dict[str, Manifest]:
     """Return the claim that is made for a pod whose extended resources are devices."""
-    cycle: Any = placed.cycle.notes.get(DynamicResources.name)
-    special = getattr(cycle, "special", None)
+    cycle = placed.cycle.notes.get(DynamicResources.name)
+    special = cycle.special if isinstance(cycle, DeviceCycle) else None
     if special is None:
         return {}
+    assert isinstance(cycle, DeviceCycle)
     allocation = next(allocation for claim, allocation in cycle.chosen if claim is special)
     manifest = _manifest(as_allocated(special, allocation, [consumer(placed.pod)]))
     manifest["metadata"] |= finalizer_patch(special)["metadata"]
@@ -55,7 +57,7 @@ def _made_for(placed: Placed) -> dict[str, Manifest]:
         {"containerName": one.container, "resourceName": one.resource, "requestName": one.request}
         for one in cycle.mappings
     ]
-    return {MADE: state(manifest) | made(manifest) | {"mappings": mappings}}
+    return {MADE: state(manifest) | made(creation_body(placed.pod, special)) | {"mappings": mappings}}
 
 
 def _manifest(found: object) -> Manifest:

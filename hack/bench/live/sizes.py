@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bench.live.operations import CreateNamespaces, CreateNodes, CreatePods, CreatePodSets, Operation
+from bench.live.operations import CreateAny, CreateNamespaces, CreateNodes, CreatePods, CreatePodSets, Operation
 from bench.live.workload_files import Workload
 from localcluster.errors import Problem
 
@@ -90,7 +90,7 @@ def _preference(position: int, workload: Workload) -> tuple[bool, int, int, int]
 
 def _resize(workload: Workload, factor: float) -> Workload:
     """The same at another number of nodes: everything that upstream gives as a number grows or shrinks with it."""
-    sized = (CreateNodes, CreateNamespaces, CreatePods, CreatePodSets)
+    sized = (CreateNodes, CreateNamespaces, CreateAny, CreatePods, CreatePodSets)
     counts = [step.count for step in workload.operations if isinstance(step, sized) and not step.count.fixed]
     if any(0 < count.number * factor < 1 for count in counts):
         raise Problem(f"{workload.title} cannot be scaled down that far: less than one object of a kind would be left")
