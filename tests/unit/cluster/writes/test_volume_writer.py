@@ -111,7 +111,7 @@ class Server:
         """Let the watch catch up."""
         for path, whole in self.objects.items():
             seen = msgspec.convert(whole, KINDS[path.rpartition("/")[0]])
-            old = self.cluster.cache.objects.store(seen)
+            old = self.cluster.cache.objects.put(seen)
             if not quietly and old != seen:
                 self.changes.notify(seen)
 
@@ -124,7 +124,9 @@ class Server:
 
     def complete(self, claim: str = "c", volume: str = "v") -> None:
         """Bind a claim, as the controllers do."""
-        self.store(f"{CLAIMS}/{claim}", {"metadata": {"annotations": {COMPLETED: "yes"}}, "spec": {"volumeName": volume}})
+        self.store(
+            f"{CLAIMS}/{claim}", {"metadata": {"annotations": {COMPLETED: "yes"}}, "spec": {"volumeName": volume}}
+        )
         self.store(f"{VOLUMES}/{volume}", {"status": {"phase": "Bound"}})
 
     # What tests are about.
@@ -174,7 +176,9 @@ def server(refusal: Any) -> Server:
         spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "found"}
         unread = {"persistentVolumeReclaimPolicy": "Retain", "local": {"path": "/x"}, "mountOptions": ["noatime"]}
         metadata: dict[str, Any] = {"name": name, "labels": {"a": "b"}, "annotations": {"x": "y"}, "finalizers": ["f"]}
-        server.store(f"{VOLUMES}/{name}", {"metadata": metadata, "spec": spec | unread, "status": {"phase": "Available"}})
+        server.store(
+            f"{VOLUMES}/{name}", {"metadata": metadata, "spec": spec | unread, "status": {"phase": "Available"}}
+        )
     for name, storage_class in {"c": "found", "d": "found", "m": "made", "n": "made"}.items():
         spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": storage_class}
         unread = {"dataSourceRef": {"kind": "VolumeSnapshot", "name": "s"}}
