@@ -85,6 +85,7 @@ NETWORKS = ("10.0.0.0/8", "10.1.2.3/16", "::/0", "2001:db8::/32", "10.0.0.0/33",
 FORMATS = ("dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "labelValue", "uuid", "date", "byte")
 MOMENTS = ("2024-01-02T03:04:05Z", "2024-02-29T23:59:59.5+01:00", "1969-12-31T00:00:00Z")
 SPANS = ("1h", "90s", "1.5s", "-2m", "1h30m")
+ZONES = ("", "", '"+02:00"', '"UTC"')
 PARTS_OF_TIME = ("FullYear", "Month", "Date", "DayOfMonth", "DayOfWeek", "DayOfYear", "Hours", "Minutes", "Seconds")
 
 
@@ -241,7 +242,8 @@ def _or_value(kind: str) -> Rule:
 
 def _optional_attribute(draw: CelDraw, depth: int) -> str:
     domain, name = draw.domain("attributes"), draw.pick((*ATTRIBUTES, "nope"))
-    return draw.pick((f"{domain}.?{name}", f'{domain}[?"{name}"]', f'device.attributes[?"{DRIVER}"].?{name}'))
+    ways = (f"{domain}.?{name}", f'{domain}[?"{name}"]', f'device.attributes[?"{DRIVER}"].?{name}')
+    return str(draw.pick(ways))
 
 
 def _optional_map(draw: CelDraw, depth: int) -> str:
@@ -372,9 +374,7 @@ RULES: dict[str, list[Rule]] = {
         _call("{}[{}]", "ints", "int"),
         _choice("int"),
         _or_value("int"),
-        lambda draw, depth: (
-            f'timestamp("{draw.pick(MOMENTS)}").get{draw.pick(PARTS_OF_TIME)}({draw.pick(("", "", chr(34) + "+02:00" + chr(34)))})'
-        ),
+        lambda draw, depth: f'timestamp("{draw.pick(MOMENTS)}").get{draw.pick(PARTS_OF_TIME)}({draw.pick(ZONES)})',
         lambda draw, depth: f'duration("{draw.pick(SPANS)}").get{draw.pick(PARTS_OF_TIME[-3:])}()',
         lambda draw, depth: f'cidr("{draw.pick(NETWORKS)}").prefixLength()',
         _bind("int"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from pilotage.model.cel.errors import EvaluationError
 from pilotage.model.cel.printing import shown
-from pilotage.model.cel.values import GO_NAMES, KEYS, MAPS, NONE, Domains, Optional, UInt, find, type_name
+from pilotage.model.cel.values import KEYS, MAPS, NONE, Domains, Optional, UInt, find, go_name, type_name
 
 
 def is_key(value: Any) -> bool:
@@ -14,7 +14,7 @@ def is_key(value: Any) -> bool:
 
 def no_key(value: Any) -> EvaluationError:
     """Return the error of a value that cannot be looked up."""
-    return EvaluationError(f"invalid qualifier type: {GO_NAMES[type(value)]}")
+    return EvaluationError(f"invalid qualifier type: {go_name(value)}")
 
 
 def field(value: Any, name: Any) -> Any:
@@ -52,8 +52,8 @@ def _looked_up(value: Any, name: Any) -> tuple[Any, bool]:
         raise no_key(name)
     kind = type(value)
     if kind in MAPS:
-        if kind is Domains and type(name) is str:
-            return value[name], True  # an unknown domain is empty
+        if kind is Domains:
+            return value[name], True  # an unknown domain is empty, whatever its name is
         return find(value, name)
     if kind is tuple:
         place = index(name)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pilotage.model.cel.environment import COMPOUND, Evaluate, Slots, size, spend
 from pilotage.model.cel.errors import no_overload
@@ -81,6 +82,14 @@ def signatures_of(name: str) -> tuple[Signature, ...]:
 def function_named(name: str, is_method: bool, arguments: int) -> Function | None:
     """Return what a name means with so many arguments, the receiver counted."""
     return FUNCTIONS.get((name, is_method, arguments))
+
+
+def narrowed(function: Function, fitting: frozenset[Signature] | None) -> Function:
+    """Return a function with only those overloads that the types of a call leave."""
+    if not fitting or len(fitting) == len(function.overloads):
+        return function
+    overloads = tuple(each for each in function.overloads if each.signature in fitting)
+    return replace(function, overloads=overloads, by_kinds={}) if overloads else function
 
 
 def called(function: Function, operands: Sequence[Evaluate], refusal: str | None = None) -> Evaluate:

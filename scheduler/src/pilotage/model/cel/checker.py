@@ -1,9 +1,9 @@
 """Finds the types of an expression before it runs, and refuses what kube-scheduler's compiler refuses."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pilotage.model.cel.calls import Signature, signatures_of
-from pilotage.model.cel.errors import CompileError
 from pilotage.model.cel.functions.formatting import format_complaint
 from pilotage.model.cel.inference import (
     ERROR,
@@ -16,7 +16,7 @@ from pilotage.model.cel.inference import (
     substituted,
 )
 from pilotage.model.cel.operator_types import OPERATORS
-from pilotage.model.cel.places import Problem, refused
+from pilotage.model.cel.places import MOST, Problem, refused
 from pilotage.model.cel.syntax import (
     Call,
     Index,
@@ -36,7 +36,6 @@ from pilotage.model.cel.types import (
     DYN,
     INT,
     LITERAL_TYPES,
-    NULL,
     QUANTITY,
     SEMVER,
     TYPE_VALUES,
@@ -47,6 +46,7 @@ from pilotage.model.cel.types import (
 )
 
 Scope = dict[str, Type]
+WHOLE = {"list": list_of(DYN), "map": map_of(DYN, DYN)}  # what these names stand for
 LOGICAL = frozenset({"_&&_", "_||_"})
 # What kube-scheduler has, too.
 UNSUPPORTED = frozenset(
@@ -56,23 +56,32 @@ UNSUPPORTED |= {"format.uri", "uri"}
 EXEMPT = "format"  # its list may hold what it likes
 
 
-def check(source: str, node: Node) -> None:
-    """Raise CompileError unless an expression has types, and a result that can be a bool."""
+Resolved = dict[int, frozenset[Signature]]  # what a call can mean, by the identity of its node
+
+
+class Checked(NamedTuple):
+    """What is known of an expression before it is compiled."""
+
+    resolved: Resolved
+    complaint: str  # why no bool can come of it, if so
+
+
+def check(source: str, node: Node) -> Checked:
+    """Return what the calls of an expression can mean, and whether a bool can come of it; raise CompileError."""
     checker = _Checker()
     result = substituted(checker.mapping, checker.check(node, {}), is_final=True)
     problems = checker.problems or [*checker.uneven(), *checker.later]
     if problems:
         raise refused(source, *sorted(problems, key=lambda problem: problem.at))
-    if result not in (BOOL, DYN):
-        raise CompileError(
-            f"must evaluate to bool or the unknown type, not {'null_type' if result == NULL else result}"
-        )
+    complaint = "" if result in (BOOL, DYN) else f"must evaluate to bool or the unknown type, not {result.full()}"
+    return Checked(checker.resolved, complaint)
 
 
 class _Checker:
     def __init__(self) -> None:
         self.mapping: Mapping = {}
         self.problems: list[Problem] = []
+        self.resolved: Resolved = {}
         self._variables = 0
         self._exempt = 0
         self._kinds: dict[int, Type] = {}  # of elements of literals, by identity
@@ -130,7 +139,7 @@ class _Checker:
         if node.name == "device":
             return DEVICE
         if node.name in TYPE_VALUES:
-            return Type("type", (Type(node.name),))
+            return Type("type", (WHOLE.get(node.name) or Type(node.name),))
         return self._wrong(node.at, f"undeclared reference to '{node.name}' (in container '')")
 
     def _select(self, node: Select, scope: Scope) -> Type:
@@ -174,7 +183,8 @@ class _Checker:
         self._exempt -= node.function == EXEMPT
         if node.function == EXEMPT and is_method:
             self._format(node)
-        return self._resolved(name if is_qualified else node.function, tuple(parts), node.at, is_method)
+        name = name if is_qualified else node.function
+        return self._resolved(name, tuple(parts), node.at, is_method, id(node))
 
     def _format(self, node: Call) -> None:
         """Note what is wrong with a constant format whatever the values."""
@@ -197,7 +207,9 @@ class _Checker:
                 result = self._wrong(part.at, f"expected type 'bool' but found '{kind}'")
         return result
 
-    def _resolved(self, name: str, parts: tuple[Type, ...], at: int, is_method: bool = False) -> Type:
+    def _resolved(
+        self, name: str, parts: tuple[Type, ...], at: int, is_method: bool = False, node: int | None = None
+    ) -> Type:
         """Return what a function gives for these types; its overloads may agree on dyn only."""
         overloads = OPERATORS.get(name) or signatures_of(name)
         if not overloads:
@@ -205,6 +217,7 @@ class _Checker:
                 return self._wrong(at, f"{name}() is not supported by this scheduler")
             return self._wrong(at, f"undeclared reference to '{name}' (in container '')")
         result: Type | None = None
+        fitting: list[Signature] = []
         for overload in overloads:
             if overload.is_method is not is_method or len(overload.parameters) != len(parts):
                 continue
@@ -213,8 +226,11 @@ class _Checker:
             if found is None:
                 continue
             self.mapping = found
+            fitting.append(overload)
             kind = substituted(found, given)
             result = kind if result is None or result == kind else DYN
+        if node is not None:
+            self.resolved[node] = frozenset(fitting)
         return self._no_overload(name, parts, at, is_method) if result is None else result
 
     def _no_overload(self, name: str, parts: tuple[Type, ...], at: int, is_method: bool) -> Type:
@@ -277,7 +293,13 @@ class _Checker:
             self._rows.append(row)
 
     def _macro(self, node: Macro, scope: Scope) -> Type:
+        return substituted(self.mapping, self._of_macro(node, scope))
+
+    def _of_macro(self, node: Macro, scope: Scope) -> Type:
+        before = len(self.problems)
         operand = self.check(node.operand, scope)
+        if node.name in ("optMap", "optFlatMap") and before < len(self.problems) < MOST:
+            self.problems += self.problems[before:]  # cel-go looks at the operand twice
         if node.name == "bind":
             return self.check(node.bodies[0], scope | {node.variables[0]: operand})
         if node.name in ("optMap", "optFlatMap"):
@@ -319,8 +341,8 @@ class _Checker:
             return self.check(node.bodies[0], inner)
         condition, body = self.check(node.bodies[0], inner), self.check(node.bodies[1], inner)
         if not self._assign(condition, BOOL):
-            kinds = (condition, list_of(body), list_of(body))
-            self._resolved("_?_:_", kinds, node.at)
+            made = map_of(inner[node.variables[0]], body) if node.name == "transformMap" else list_of(body)
+            self._resolved("_?_:_", (condition, made, made), node.at)
         return body
 
     def _condition(self, body: Node, inner: Scope) -> None:

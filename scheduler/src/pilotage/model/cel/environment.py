@@ -10,6 +10,7 @@ Evaluate = Callable[[Slots], Any]
 
 DEVICE, BUDGET, FIRST_VARIABLE = 0, 1, 2
 SIGNS_PER_UNIT = 10  # of a text
+NESTING_COST = 8  # of a part that has parts
 
 
 class CostExceeded(Exception):
@@ -24,16 +25,16 @@ def spend(slots: Slots, cost: int) -> None:
 
 
 def size(value: Any) -> int:
-    """Return what it costs to look at all of a value: the number of its parts at any depth."""
+    """Return what it costs to look at all of a value: the number of its parts, those within parts count more."""
     kind = type(value)
     if kind is tuple:
-        return len(value) + sum(size(each) for each in value if type(each) in COMPOUND)
+        return len(value) + sum(NESTING_COST + size(each) for each in value if type(each) in COMPOUND)
     if kind is dict or kind is Domains:
-        return len(value) + sum(size(each) for each in value.values() if type(each) in COMPOUND)
+        return len(value) + sum(NESTING_COST + size(each) for each in value.values() if type(each) in COMPOUND)
     if kind is str or kind is bytes:
         return len(value) // SIGNS_PER_UNIT
     if kind is Optional:
-        return 1 + size(value.value)
+        return NESTING_COST + size(value.value)
     return 0
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pilotage.model.cel import operators
-from pilotage.model.cel.code import NOT_CONSTANT, Code, constant, nodes_of
+from pilotage.model.cel.code import Code, constant, nodes_of
 from pilotage.model.cel.environment import COMPOUND, Evaluate, Slots, size, spend
 from pilotage.model.cel.errors import EvaluationError, no_overload
 from pilotage.model.cel.values import Optional, equal
@@ -26,7 +26,7 @@ def _logical(runs: list[Evaluate], decisive: bool) -> Evaluate:
         for run in runs[start:]:
             try:
                 if run(slots) is decisive:
-                    return decisive
+                    return not neutral
             except EvaluationError:
                 pass
         raise error
@@ -38,7 +38,7 @@ def _logical(runs: list[Evaluate], decisive: bool) -> Evaluate:
             except EvaluationError as error:
                 return after_error(slots, place + 1, error)
             if value is decisive:
-                return decisive
+                return not neutral
             if value is not neutral:
                 return after_error(slots, place + 1, no_overload())
         return neutral
@@ -100,30 +100,61 @@ def _binary(name: str) -> Callable[..., Code]:
 
     def build(left: Code, right: Code) -> Code:
         first, second = left.run, right.run
-        nodes = left.nodes + right.nodes + 1
-        if name == "_+_":
-
-            def add(slots: Slots) -> Any:
-                value = operate(first(slots), second(slots))
-                if type(value) in COMPOUND:
-                    spend(slots, size(value))
-                return value
-
-            return Code(add, nodes=nodes)
-        if name == "@in" and right.is_literal and right.value == ():
-            return constant(False)  # whatever is on the left, as cel-go does it
-        if name == "@in" and right.value is NOT_CONSTANT:
-
-            def is_in(slots: Slots) -> bool:
-                value, container = first(slots), second(slots)
-                if type(container) is tuple:
-                    spend(slots, size(container))
-                return bool(operate(value, container))
-
-            return Code(is_in, nodes=nodes)
-        return Code(lambda slots: operate(first(slots), second(slots)), nodes=nodes)
+        return Code(lambda slots: operate(first(slots), second(slots)), nodes=left.nodes + right.nodes + 1)
 
     return build
+
+
+def _sum(left: Code, right: Code) -> Code:
+    first, second = left.run, right.run
+
+    def add(slots: Slots) -> Any:
+        value = operators.add(first(slots), second(slots))
+        if type(value) in COMPOUND:
+            spend(slots, size(value))
+        return value
+
+    return Code(add, nodes=left.nodes + right.nodes + 1)
+
+
+def _order(name: str) -> Callable[..., Code]:
+    operate = operators.BINARY[name]
+
+    def build(left: Code, right: Code) -> Code:
+        first, second = left.run, right.run
+
+        def compare(slots: Slots) -> bool:
+            value, other = first(slots), second(slots)
+            if type(value) in COMPOUND:
+                spend(slots, size(value))
+            return bool(operate(value, other))
+
+        return Code(compare, nodes=left.nodes + right.nodes + 1)
+
+    return build
+
+
+def _membership(left: Code, right: Code) -> Code:
+    first, second = left.run, right.run
+    nodes = left.nodes + right.nodes + 1
+    if right.is_literal and right.value == ():
+        return constant(False)  # whatever is on the left, as cel-go does it
+    if type(right.value) is tuple and all(type(each) is str for each in right.value):
+        texts = frozenset(right.value)
+
+        def is_text_in(slots: Slots) -> bool:
+            value = first(slots)
+            return type(value) is str and value in texts
+
+        return Code(is_text_in, nodes=nodes)
+
+    def is_in(slots: Slots) -> bool:
+        value, container = first(slots), second(slots)
+        if type(container) is tuple:
+            spend(slots, size(container))
+        return operators.contains(value, container)
+
+    return Code(is_in, nodes=nodes)
 
 
 def _alternative(is_value: bool) -> Callable[..., Code]:
@@ -162,6 +193,9 @@ OPERATORS: dict[str, Callable[..., Code]] = {
     "!_": _unary(operators.negation),
     "-_": _unary(operators.negate),
     **{name: _binary(name) for name in operators.BINARY},
+    **{name: _order(name) for name in ("_<_", "_<=_", "_>_", "_>=_")},
+    "_+_": _sum,
+    "@in": _membership,
 }
 
 SHORT_CIRCUITS: dict[str, Callable[..., Code]] = {

@@ -23,7 +23,6 @@ from pilotage.model.cel.values import (
 
 Binary = Callable[[Any, Any], Any]
 
-DURATION_MAX = INT_MAX
 TIME_MIN, TIME_MAX = -62_135_596_800 * 10**9, 253_402_300_799 * 10**9 + 999_999_999
 
 

@@ -18,6 +18,7 @@ from pilotage.model.cel.syntax import (
     Name,
     Node,
     Select,
+    qualified_name,
 )
 from pilotage.model.cel.tokens import END, Token, tokens
 
@@ -148,8 +149,9 @@ class _Parser:
         while self._is_sign(first.text) and (times == 0 or not self._is_negative_number()):
             self._step()
             times += 1
-        if self._is_sign("!", "-") and not (first.text == "-" and self._is_negative_number()):
-            raise self.wrong(f"no viable alternative at input '{self.token.text}{self._following.text}'")
+        if self._is_sign("!", "-") and not self._is_negative_number():
+            text = f"no viable alternative at input '{self.token.text}{self._following.text}'"
+            raise self.wrong(text, self._following.at)
         node = self._member()
         return Call("!_" if first.text == "!" else "-_", (node,), first.at) if times % 2 else node
 
@@ -167,12 +169,16 @@ class _Parser:
                 key = self.expression()
                 self._expect("]")
                 node = Index(node, key, at, is_optional)
+            elif self._is_sign("{") and qualified_name(node) is not None:
+                raise refused(self._source, Problem(at, "messages are not supported by this scheduler"))
             else:
                 return node
 
     def _after_dot(self, operand: Node, at: int) -> Node:
         is_optional = self._skip("?")
         if self.token.kind not in ("word", "quoted"):
+            if self.token.text in CONSTANTS:
+                raise self.wrong(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
             raise self.wrong(f"no viable alternative at input '.{self.token.text}'")
         token = self._step()
         if token.kind == "word" and not is_optional and self._is_sign("("):
@@ -226,9 +232,6 @@ class _Parser:
         if self._is_sign("("):
             at = self.token.at
             return self._call(token.text, self._arguments(), at)
-        if self._is_sign("{"):
-            text = "messages are not supported by this scheduler"
-            raise refused(self._source, Problem(self.token.at, text))
         if token.text in RESERVED:
             raise refused(self._source, Problem(token.at, f"reserved identifier: {token.text}"))
         return Name(token.text, token.at)

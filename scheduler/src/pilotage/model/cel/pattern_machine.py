@@ -21,9 +21,10 @@ from pilotage.model.cel.pattern_syntax import (
 )
 
 MOST_STEPS = 2000  # in a program
-REMEMBERED_STEPS = 4096  # of one pattern
+REMEMBERED_MOVES = 4096  # of one pattern, from one text to the next
 REMEMBERED = 256  # patterns
-STEP_COST = 2  # units of cost for a thread that moves for the first time
+STEP_COST = 4  # units of cost for a thread that moves for the first time
+SIGN_COST = 4  # units for a character
 START, END, LINE_START, LINE_END, WORD_BEFORE, WORD_AFTER = 1, 2, 4, 8, 16, 32
 
 Threads = tuple[int, ...]  # steps of the program, the preferred first
@@ -101,31 +102,41 @@ def _preferred(piece: Repeat, again: int, on: int) -> tuple[int, int]:
 
 
 class Pattern:
-    """A compiled regular expression."""
+    """A compiled regular expression; it remembers which state follows which."""
 
     def __init__(self, text: str) -> None:
         builder = _Builder()
         builder.build(parse_pattern(text))
         builder.add(MATCH)
         self._steps = builder.steps
+        self.length = len(self._steps)
         self._has_conditions = any(step.condition for step in self._steps)
-        self._closures: dict[tuple[Threads, int], tuple[Threads, bool]] = {}
-        self._moves: dict[tuple[Threads, str], Threads] = {}
+        self._forget()
 
-    def matches(self, slots: Slots, text: str) -> bool:
-        """Return whether any part of a text matches."""
-        spend(slots, len(text))
-        threads: Threads = ()
-        for at in range(len(text) + 1):
-            threads, is_match = self._closure(slots, (*threads, 0), self._conditions(text, at))
+    def _forget(self) -> None:
+        self._states: list[Threads] = []
+        self._numbers: dict[Threads, int] = {}
+        self._closures: dict[tuple[int, int], tuple[int, bool]] = {}
+        self._moves: dict[tuple[int, str, bool], int] = {}
+
+    def matches(self, slots: Slots, text: str, start: int = 0) -> bool:
+        """Return whether any part of a text matches from a place on."""
+        if len(self._moves) > REMEMBERED_MOVES or len(self._closures) > REMEMBERED_MOVES:
+            self._forget()
+        spend(slots, SIGN_COST * (len(text) - start))
+        state = self._number((0,))
+        for at in range(start, len(text) + 1):
+            state, is_match = self._closure(slots, state, self._conditions(text, at))
             if is_match:
                 return True
             if at < len(text):
-                threads = self._move(slots, threads, text[at])
+                state = self._move(slots, state, text[at], True)
         return False
 
     def find(self, slots: Slots, text: str, start: int = 0) -> tuple[int, int] | None:
         """Return where the first match from a place on starts and ends."""
+        if not self.matches(slots, text, start):
+            return None
         for begin in range(start, len(text) + 1):
             end = self._end(slots, text, begin)
             if end is not None:
@@ -133,17 +144,25 @@ class Pattern:
         return None
 
     def _end(self, slots: Slots, text: str, begin: int) -> int | None:
-        threads: Threads = (0,)
-        found: int | None = None
+        state, found = self._number((0,)), None
+        nothing = self._number(())
         for at in range(begin, len(text) + 1):
-            spend(slots, 1)
-            threads, is_match = self._closure(slots, threads, self._conditions(text, at))
+            spend(slots, SIGN_COST)
+            state, is_match = self._closure(slots, state, self._conditions(text, at))
             if is_match:
                 found = at
             if at < len(text):
-                threads = self._move(slots, threads, text[at])
-            if not threads:
+                state = self._move(slots, state, text[at], False)
+            if state == nothing:
                 break
+        return found
+
+    def _number(self, threads: Threads) -> int:
+        """Return the number of a state, which is quicker to look up than its threads."""
+        found = self._numbers.get(threads)
+        if found is None:
+            found = self._numbers[threads] = len(self._states)
+            self._states.append(threads)
         return found
 
     def _conditions(self, text: str, at: int) -> int:
@@ -159,21 +178,21 @@ class Pattern:
             | (WORD_AFTER if _is_word(after) else 0)
         )
 
-    def _closure(self, slots: Slots, threads: Threads, conditions: int) -> tuple[Threads, bool]:
+    def _closure(self, slots: Slots, state: int, conditions: int) -> tuple[int, bool]:
         """Return the threads that wait for a character, and whether one has come to the end before the rest."""
-        key = threads, conditions
+        key = state, conditions
         found = self._closures.get(key)
         if found is None:
-            found = self._closures[key] = self._computed_closure(slots, threads, conditions)
-            if len(self._closures) > REMEMBERED_STEPS:
-                self._closures.clear()
+            waiting, is_match = self._computed_closure(slots, self._states[state], conditions)
+            found = self._closures[key] = self._number(waiting), is_match
         return found
 
     def _computed_closure(self, slots: Slots, threads: Threads, conditions: int) -> tuple[Threads, bool]:
         waiting: list[int] = []
         seen: set[int] = set()
         stack = list(reversed(threads))
-        while stack:
+        is_match = False
+        while stack and not is_match:
             place = stack.pop()
             if place in seen:
                 continue
@@ -187,21 +206,24 @@ class Pattern:
             elif step.forks:
                 stack.extend(reversed(step.forks))
             else:
-                spend(slots, STEP_COST * len(seen))
-                return tuple(waiting), True
+                is_match = True
         spend(slots, STEP_COST * len(seen))
-        return tuple(waiting), False
+        return tuple(waiting), is_match
 
-    def _move(self, slots: Slots, threads: Threads, sign: str) -> Threads:
-        key = threads, sign
+    def _move(self, slots: Slots, state: int, sign: str, restarts: bool) -> int:
+        """Return the threads that a character lets through; a search also starts again after it."""
+        key = state, sign, restarts
         found = self._moves.get(key)
         if found is None:
+            threads = self._states[state]
             spend(slots, STEP_COST * len(threads))
-            found = tuple([place + 1 for place in threads if self._steps[place].signs.has(sign)])  # type: ignore[union-attr]
-            self._moves[key] = found
-            if len(self._moves) > REMEMBERED_STEPS:
-                self._moves.clear()
+            moved = tuple([place + 1 for place in threads if self._takes(place, sign)])
+            found = self._moves[key] = self._number((*moved, 0) if restarts else moved)
         return found
+
+    def _takes(self, place: int, sign: str) -> bool:
+        signs = self._steps[place].signs
+        return signs is not None and signs.has(sign)
 
 
 def _is_word(sign: str) -> bool:

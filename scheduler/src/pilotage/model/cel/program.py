@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pilotage.model.cel.access import field, has_field, is_key, no_key, optional_field
-from pilotage.model.cel.calls import Function, called, function_named
+from pilotage.model.cel.calls import Function, called, function_named, narrowed
+from pilotage.model.cel.checker import Checked, Resolved
 from pilotage.model.cel.code import NOT_CONSTANT, Code, constant, nodes_of
 from pilotage.model.cel.device_code import DEVICE_CODE, field_of
 from pilotage.model.cel.environment import BUDGET, FIRST_VARIABLE, CostExceeded, Evaluate, Slots, size, spend
@@ -27,7 +28,7 @@ from pilotage.model.cel.syntax import (
     qualified_name,
 )
 from pilotage.model.cel.types import TYPE_VALUES
-from pilotage.model.cel.values import NONE, Optional, key_of
+from pilotage.model.cel.values import NONE, Optional, key_of, type_name
 
 MOMENTS = frozenset({"timestamp", "duration"})
 CONVERSIONS = MOMENTS | {"int", "uint", "double", "string", "bytes", "bool", "dyn", "type"}
@@ -42,10 +43,16 @@ class Program(NamedTuple):
     slots: int
 
 
-def program(source: str, node: Node) -> Program:
+def program(source: str, node: Node, checked: Checked) -> Program:
     """Compile a tree; raise CompileError for names that do not exist."""
-    compiler = _Compiler(source)
+    compiler = _Compiler(source, checked.resolved)
     code = compiler.compile(node, {})
+    if compiler.problems:
+        raise refused(source, *sorted(compiler.problems, key=lambda problem: problem.at))
+    if checked.complaint:
+        raise CompileError(checked.complaint)
+    if compiler.failure is not None:
+        raise compiler.failure
     return Program(code.run, compiler.slots)
 
 
@@ -53,10 +60,13 @@ Scope = dict[str, Evaluate]  # what reads each variable
 
 
 class _Compiler:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, resolved: Resolved) -> None:
         self._source = source
+        self._resolved = resolved
         self._budget = FOLDING_BUDGET
         self.slots = FIRST_VARIABLE
+        self.problems: list[Problem] = []  # of literals
+        self.failure: CompileError | None = None  # the first one of what cel-go finds after all problems
 
     def compile(self, node: Node, scope: Scope) -> Code:
         match node:
@@ -125,8 +135,8 @@ class _Compiler:
             code = Code(field_of(node.operand, "device" in scope, run, key.value), nodes=nodes)
         else:
             code = Code(_element(run, find_key, field), nodes=nodes)
-        if key.is_planned and not key.failure and not is_key(key.value):
-            raise CompileError(f"program instantiation failed: {no_key(key.value)}")
+        if key.is_planned and key.value is not NOT_CONSTANT and not is_key(key.value):
+            self._fail(str(no_key(key.value)))
         return self._folded(code, operand, key)
 
     def _call(self, node: Call, scope: Scope) -> Code:
@@ -137,6 +147,7 @@ class _Compiler:
             left, right = self.compile(node.target, scope), self.compile(node.arguments[0], scope)
             return self._folded(SHORT_CIRCUITS[node.function](left, right), left, right)
         function, operands = self._function(node, scope)
+        function = narrowed(function, self._resolved.get(id(node)))
         parts = [self.compile(each, scope) for each in operands]
         refusal = None
         if function.name in PATTERNS and parts[1].is_planned and type(parts[1].value) is str:
@@ -153,8 +164,11 @@ class _Compiler:
     def _refuse_conversion(self, function: str, node: Node, failure: str) -> None:
         """Refuse a conversion of a literal, which always fails."""
         if function in MOMENTS and isinstance(node, Literal):
-            raise refused(self._source, Problem(node.at, f"invalid {function} argument"))
-        raise CompileError(f"program instantiation failed: {failure}")
+            self.problems.append(Problem(node.at, f"invalid {function} argument"))
+        self._fail(failure)
+
+    def _fail(self, reason: str) -> None:
+        self.failure = self.failure or CompileError(f"program instantiation failed: {reason}")
 
     def _check_pattern(self, function: str, node: Node, text: str) -> None:
         """Refuse a regular expression that is wrong whatever the text."""
@@ -165,8 +179,8 @@ class _Compiler:
             raise refused(self._source, Problem(node.at, text)) from error
         except InvalidPattern as error:
             if function == "matches":
-                raise refused(self._source, Problem(node.at, "invalid matches argument")) from error
-            raise CompileError(f"program instantiation failed: {error}") from error
+                self.problems.append(Problem(node.at, "invalid matches argument"))
+            self._fail(str(error))
 
     def _function(self, node: Call, scope: Scope) -> tuple[Function, tuple[Node, ...]]:
         space = qualified_name(node.target)
@@ -289,4 +303,6 @@ def _enter(found: dict[Any, Any], key: Any, value: Any, is_optional: bool) -> No
         if not value.is_present:
             return
         value = value.value
+    if not is_key(key):
+        raise EvaluationError(f"a {type_name(key)} as key of a map is not supported by this scheduler")
     found[key_of(key)] = value

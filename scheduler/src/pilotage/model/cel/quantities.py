@@ -5,12 +5,14 @@ from functools import lru_cache
 
 from pilotage.model.quantity import BINARY_POWERS, DECIMAL_POWERS
 
-LONGEST = 256  # characters
-STEEPEST = 99  # powers of ten; far more than 64 bits hold, and small enough to compute
+# The API accepts any size; an amount beyond these counts as the last one within them, or loses its last digits.
+STEEPEST = 999  # powers of ten
+MOST_DIGITS = 300  # before and after the point
+LONGEST_EXPONENT = 18  # digits, which fit into 64 bits
 SMALL_DIGITS = 18  # a decimal amount of so many digits fits into 64 bits whatever they are
 FINEST = -9  # kube-scheduler rounds finer digits up
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
-REMEMBERED = 1 << 14
+REMEMBERED, LONGEST_REMEMBERED = 1 << 14, 64  # texts, and characters of one
 
 FORM = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
@@ -37,7 +39,7 @@ class CelQuantity:
     @staticmethod
     def parse(text: str) -> "CelQuantity":
         """Return the quantity of a text, or raise InvalidCelQuantity."""
-        return _parse(text)
+        return _remembered(text) if len(text) <= LONGEST_REMEMBERED else _parse(text)
 
     def key(self) -> tuple[int, int, bool]:
         """Return what tells this from quantities that some expression could tell from it."""
@@ -61,7 +63,7 @@ class CelQuantity:
             number = float(self.digits)
         except OverflowError:
             number = float("inf") if self.digits > 0 else float("-inf")
-        return number * 10.0**self.power if self.power else number
+        return number * float(f"1e{self.power}") if self.power else number
 
     def plus(self, other: "CelQuantity", factor: int = 1) -> "CelQuantity":
         """Return the sum of this and so many times the other amount."""
@@ -81,8 +83,12 @@ class CelQuantity:
 
 
 @lru_cache(maxsize=REMEMBERED)
+def _remembered(text: str) -> CelQuantity:
+    return _parse(text)
+
+
 def _parse(text: str) -> CelQuantity:
-    match = FORM.fullmatch(text) if 0 < len(text) <= LONGEST else None
+    match = FORM.fullmatch(text) if text else None
     if match is None:
         raise InvalidCelQuantity(WRONG_FORM)
     sign, whole, fraction, suffix = (part or "" for part in match.groups())
@@ -90,7 +96,12 @@ def _parse(text: str) -> CelQuantity:
     factor = -1 if sign else 1
     factor = 1 if sign == "+" else factor
     has_digits = bool(whole or fraction or text.strip("+-")[:1] == "0")
-    digits = int(whole + fraction or "0")
+    if len(whole) + len(fraction) > MOST_DIGITS:
+        fraction = fraction[:MOST_DIGITS]
+        cut = max(len(whole) - MOST_DIGITS, 0)
+        digits = int(whole[: len(whole) - cut] + fraction or "0") * 10 ** min(cut, STEEPEST)
+    else:
+        digits = int(whole + fraction or "0")
     length = (len(whole) or 1) + len(fraction)
     if is_binary:
         amount = _small_binary(digits, length, len(fraction), power)
@@ -114,9 +125,9 @@ def _scale(suffix: str) -> tuple[int, bool]:
     if suffix in BINARY_POWERS:
         return BINARY_POWERS[suffix], True
     match = EXPONENT.fullmatch(suffix)
-    if match is None or abs(int(match[1])) > STEEPEST:
+    if match is None or len(match[1]) > LONGEST_EXPONENT:
         raise InvalidCelQuantity(WRONG_SUFFIX)
-    return int(match[1]), False
+    return max(-STEEPEST, min(STEEPEST, int(match[1]))), False
 
 
 def _small_binary(digits: int, length: int, places: int, power: int) -> CelQuantity | None:

@@ -14,7 +14,7 @@ from pilotage.model.cel.reading import Reading, reading
 from pilotage.model.cel.values import as_bool, type_name
 
 assert functions.DECLARED
-REMEMBERED = 1 << 12  # distinct expressions
+REMEMBERED = 1 << 10  # distinct expressions
 
 
 class Selector:
@@ -56,8 +56,7 @@ def compile_selector(source: str) -> Selector:
     """Return the selector of an expression, or raise CompileError with the text after "CEL compile error: "."""
     try:
         tree = parse(source)
-        check(source, tree)
-        return Selector(source, program(source, tree), reading(tree))
+        return Selector(source, program(source, tree, check(source, tree)), reading(tree))
     except RecursionError:
         raise CompileError("compilation failed: the expression nests too deep for this scheduler") from None
 

@@ -16,18 +16,22 @@ class Type(Struct, frozen=True):
     name: str
     parameters: tuple["Type", ...] = ()
 
+    def full(self) -> str:
+        """Return the type with its full names, as the message about the result shows it."""
+        name = "null_type" if self.name == "null" else self.name
+        return f"{name}({', '.join(each.full() for each in self.parameters)})" if self.parameters else name
+
     def __str__(self) -> str:
-        """Return the type as messages show it."""
+        """Return the type as other messages show it."""
         if self.name in SHOWN:
             return SHOWN[self.name]
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
 
 
 DYN, BOOL, INT, UINT, DOUBLE = Type("dyn"), Type("bool"), Type("int"), Type("uint"), Type("double")
-STRING, BYTES, NULL, ANY_TYPE = Type("string"), Type("bytes"), Type("null"), Type("type")
+STRING, BYTES, NULL = Type("string"), Type("bytes"), Type("null")
 DURATION, TIMESTAMP = Type("google.protobuf.Duration"), Type("google.protobuf.Timestamp")
 QUANTITY, SEMVER, DEVICE = Type("kubernetes.Quantity"), Type("kubernetes.Semver"), Type("kubernetes.DRADevice")
-NUMERIC = (INT, UINT, DOUBLE)
 COMPARABLE = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 
 SHORT = {

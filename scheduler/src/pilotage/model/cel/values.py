@@ -250,6 +250,12 @@ GO_NAMES: dict[type, str] = {
 }
 
 
+def go_name(value: Any) -> str:
+    """Return the name of a value's type in Go."""
+    name = GO_NAMES[type(value)]
+    return f"*{name}" if type(value) is CelQuantity and value.is_made else name
+
+
 # The same types in the message that an answer is no bool, where it does not follow the rule for numbers.
 PLAIN_NAMES: dict[type, str] = {
     float: "Double",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pilotage.model.cel.calls import declare
-from pilotage.model.cel.environment import Slots, spend
+from pilotage.model.cel.environment import Slots, size, spend
 from pilotage.model.cel.errors import EvaluationError
 from pilotage.model.cel.functions.conversions import text_of
 from pilotage.model.cel.types import DURATION, TIMESTAMP, Type
@@ -55,6 +55,7 @@ def clauses(text: str) -> Iterator[str | tuple[str, int | None]]:
         yield text[end:]
 
 
+PRINTING_COST = 5  # units for a part of a value
 UNREADABLE = "could not parse formatting clause: "
 
 
@@ -68,6 +69,7 @@ def _precision(digits: str | None) -> int | None:
 
 
 def _format(slots: Slots, text: str, values: Sequence[Any]) -> str:
+    spend(slots, PRINTING_COST * size(values))
     found: list[str] = []
     used = 0
     try:

@@ -64,13 +64,14 @@ def _range(slots: Slots, count: int) -> Values:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
     if count > LONGEST_RANGE:
         raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({LONGEST_RANGE})")
-    spend(slots, max(count, 0))
+    spend(slots, count + 1)
     return tuple(range(count))
 
 
-def _sort(values: Any) -> Values:
+def _sort(slots: Slots, values: Any) -> Values:
     if type(values) is not tuple:
         raise no_overload()
+    spend(slots, 2 * len(values) ** 2)  # as kube-scheduler counts it
     return sorted_by(values, list(values))
 
 
@@ -137,7 +138,7 @@ declare("flatten", ("list(list(T)).() -> list(T)", _flatten), ("list(dyn).(int) 
 declare("distinct", ("list(T).() -> list(T)", _distinct), metered=True)
 declare("reverse", ("list(T).() -> list(T)", operator.itemgetter(slice(None, None, -1))))
 declare("lists.range", ("(int) -> list(int)", _range), metered=True)
-declare("sort", *[(f"list({each}).() -> list({each})", _sort) for each in COMPARABLE], refusal="sort")
+declare("sort", *[(f"list({each}).() -> list({each})", _sort) for each in COMPARABLE], refusal="sort", metered=True)
 declare("first", ("list(V).() -> optional_type(V)", _first))
 declare("last", ("list(V).() -> optional_type(V)", _last))
 declare("isSorted", *[(f"list({each}).() -> bool", _is_sorted) for each in COMPARABLE])

@@ -15,7 +15,7 @@ def _of(value: Any) -> Optional:
 
 
 def _of_non_zero(value: Any) -> Optional:
-    is_zero = value in (Duration(0), Timestamp(0)) or (isinstance(value, Optional) and not value.is_present)
+    is_zero = value in (Duration(0), Timestamp(0))
     is_plain = value is None or isinstance(value, bool | int | float | str | bytes | tuple | dict)
     return NONE if is_zero or (is_plain and not value) else Optional(value, True)
 

@@ -6,13 +6,17 @@ from pilotage.model.cel.errors import EvaluationError
 from pilotage.model.cel.pattern_machine import Pattern, pattern
 from pilotage.model.cel.pattern_syntax import InvalidPattern, UnsupportedPattern
 
-COMPILATION_COST = 10  # units for each character of a pattern that is computed
+COMPILATION_COST, BUILDING_COST = 50, 10  # units for a character of a pattern that is new, and for a step of it
 
 
-def compiled_pattern(text: str, prefix: str = "") -> Pattern:
+def compiled_pattern(slots: Slots, text: str, prefix: str = "") -> Pattern:
     """Return the machine of a pattern, or raise EvaluationError."""
+    known = pattern.cache_info().misses
     try:
-        return pattern(text)
+        machine = pattern(text)
+        if pattern.cache_info().misses > known:
+            spend(slots, COMPILATION_COST * len(text) + BUILDING_COST * machine.length)
+        return machine
     except InvalidPattern as error:
         raise EvaluationError(f"{prefix}{error}") from error
     except UnsupportedPattern as error:
@@ -20,16 +24,16 @@ def compiled_pattern(text: str, prefix: str = "") -> Pattern:
 
 
 def _matches(slots: Slots, text: str, regex: str) -> bool:
-    return compiled_pattern(regex).matches(slots, text)
+    return compiled_pattern(slots, regex).matches(slots, text)
 
 
 def _find(slots: Slots, text: str, regex: str) -> str:
-    found = compiled_pattern(regex, "Illegal regex: ").find(slots, text)
+    found = compiled_pattern(slots, regex, "Illegal regex: ").find(slots, text)
     return text[found[0] : found[1]] if found is not None else ""
 
 
 def _find_all(slots: Slots, text: str, regex: str, most: int = -1) -> tuple[str, ...]:
-    machine = compiled_pattern(regex, "Illegal regex: ")
+    machine = compiled_pattern(slots, regex, "Illegal regex: ")
     found: list[str] = []
     at, last = 0, -1
     while at <= len(text) and (most < 0 or len(found) < most):
