@@ -141,7 +141,7 @@ class Devices:
         if self.may("binding", 0.3):
             made["bindingConditions"] = ["example.com/attached"]
             made["bindingFailureConditions"] = ["example.com/failed"]
-        if self.may("binding", 0.3):
+        if self.may("binding", 0.3) or self.may("bindsToNode", 0.3):
             made["bindsToNode"] = True
         return {key: value for key, value in made.items() if value}
 

@@ -28,8 +28,11 @@ def device_pools(draw: Draw) -> Parts:
 
 
 def network_devices(draw: Draw) -> Parts:
-    """Devices that several nodes can reach."""
-    return _claiming(draw, "network", *draw.some(("perDevice", "selectors", "binding"), 0, 2))
+    """Devices that several nodes can reach.
+
+    None of them has to be prepared: nobody here would do it, and kube-scheduler waits for that.
+    """
+    return _claiming(draw, "network", *draw.some(("perDevice", "selectors", "bindsToNode"), 0, 2))
 
 
 def device_constraints(draw: Draw) -> Parts:

@@ -160,8 +160,9 @@ class _Reader:
         claim = self._template(step, "persistentVolumeClaimTemplatePath", with_words=False)
         template = self._template(step, "podTemplatePath", self._pod_template)
         alike = self._value(step.take("signatureBatchSizeParam", step.take("signatureBatchSize"))) or 1
+        count = self._count(step)
         return CreatePods(
-            self._count(step),
+            Count(count.number, fixed=True) if is_steady else count,  # what is in flight does not grow with the cluster
             template,
             step.take("namespace", ""),
             step.take("collectMetrics", False),
