@@ -109,7 +109,7 @@ def _alternatives(size: int, _random: Random) -> list[Manifest]:
         }
         for i in range(MOST_REQUESTS)
     ]
-    constraints = [{"requests": [f"r{i}"], "distinctAttribute": f"{DRIVER}/index"} for i in range(MOST_SELECTORS - 1)]
+    constraints = [{"requests": [f"r{i}"], "distinctAttribute": f"{DRIVER}/index"} for i in range(MOST_REQUESTS)]
     return [_slice("pool", devices), _claim("most", requests, constraints), _pod("most", "most")]
 
 
