@@ -31,6 +31,7 @@ EMPTY: dict[str, Any] = {
     "nominatedNode": "",
     "victims": [],
     "scores": {},
+    "allocations": [],
     "before": None,
     "gang": None,
     "nodes": [],
