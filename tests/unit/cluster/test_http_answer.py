@@ -223,9 +223,10 @@ def test_many_small_chunks_are_no_long_line() -> None:
 
 
 def test_a_closed_one_is_no_garbage() -> None:
-    gc.collect()
     gc.disable()
     try:
+        while gc.collect():  # what other tests left; its finalizers may leave some more
+            pass
         parser = AnswerParser(100)
         parser.feed(HEAD + ONE)
         parser.close()
