@@ -10,7 +10,7 @@ from oracle.judge import Judge
 from oracle.ours import Ours
 from oracle.real import RealScheduler
 
-SCENARIOS, OF_DEVICES = 200, 300
+SCENARIOS, OF_DEVICES = 240, 300
 SHRINK_SECONDS = 40
 # One more than the share of each, so that there are never fewer than wanted.
 EACH = SCENARIOS // (len(SUBJECTS) - len(DEVICE_SUBJECTS)) + 1
