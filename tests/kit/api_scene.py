@@ -30,6 +30,7 @@ from pilotage.views.state import State
 from pilotage.views.tally import Tally
 
 Wanted = PathAttributes | ResourceAttributes
+MINUTE = 60.0
 ADMIN, VIEWER, STRANGER = "admin", "shop-viewer", "stranger"
 SHOP = "shop"
 
@@ -152,7 +153,9 @@ async def begun(
 
     copies = None if what_ifs is None else what_ifs(core)
     process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources, reports, dict, copies)
-    api = ReadApi(state, process, Rights(users), Budget(lambda: core.queue.pending().active > 0))
+    budget = Budget(lambda: core.queue.pending().active > 0)
+    budget.patience = MINUTE  # a busy machine is no busy scheduler
+    api = ReadApi(state, process, Rights(users), budget)
     certificate = ServingCertificate(TlsSettings(str(folder / "server.crt"), str(folder / "server.key")))
     server = Server(api, users, certificate, limits=limits or Limits(), report_slice=api.budget.take)
     await server.start("127.0.0.1", 0)
