@@ -189,7 +189,7 @@ async def test_a_device_that_takes_too_long_fails_the_pod() -> None:
 async def test_the_wait_ends_even_if_nothing_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pilotage.plugins.devices.dynamic_resources.binding_conditions.BETWEEN_LOOKS", 0.01)
     stage = Stage(bindingTimeout="1s")
-    stage.plugin._preparations._seconds = 0.03  # type: ignore[union-attr]
+    stage.plugin._writing._preparations._seconds = 0.03  # type: ignore[union-attr]
     task = await stage.binding(stage.chosen())
     with pytest.raises(PluginFailed, match=r"^device binding timeout: context deadline exceeded$"):
         await task

@@ -11,7 +11,7 @@ from kit.device_scene import claim, device, exactly, first_of, piece
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.delegation import Devices
 from pilotage.framework.api.events import Action, Event, Resource
-from pilotage.framework.api.handle import ApiFailed, NotAllowed
+from pilotage.framework.api.handle import OFFLINE_API, ApiFailed, NotAllowed
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.verdicts import SKIP, NoRoom, PluginFailed, Rejection
 from pilotage.kinds.devices import DeviceClass, ResourceClaim
@@ -379,11 +379,10 @@ async def test_the_claim_of_an_earlier_attempt_is_deleted_first() -> None:
 
 def test_the_claim_of_an_earlier_attempt_in_a_simulation() -> None:
     there, plugin, pod = cluster(decoded(leftover())), DynamicResources(), pod_of({GPU: 1})
-    handle = handle_of(there)
+    handle = handle_of(there, api=OFFLINE_API)
     told: list[tuple[Kind | None, Kind]] = []
     handle.announce = lambda old, new: told.append((old, new))
     plugin.start(handle)
-    plugin._special_writer = None
     cycle = there.cycle(pod)
     plugin.pre_filter(cycle, pod)
     found = plugin.filter_nodes(cycle, pod, there.nodes)

@@ -1,11 +1,7 @@
 """DynamicResources: places pods where the devices of their claims are free, and allocates them."""
 
-import asyncio
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
-
-import numpy as np
 
 from pilotage.config.documents import At
 from pilotage.config.durations import Duration
@@ -14,7 +10,7 @@ from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.handle import OFFLINE_API, Handle
-from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import (
     ConcludesInMemory,
     Filter,
@@ -43,11 +39,11 @@ from pilotage.kinds.devices import DeviceClass, DeviceTaintRule, ResourceClaim, 
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.pod import Pod
 from pilotage.plugins.devices.dynamic_resources.allocator import Allocator
-from pilotage.plugins.devices.dynamic_resources.binding_conditions import Preparations, preparation
-from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated, is_only_for, without_devices
+from pilotage.plugins.devices.dynamic_resources.binding_conditions import preparation
+from pilotage.plugins.devices.dynamic_resources.claim_bodies import as_allocated, is_only_for
 from pilotage.plugins.devices.dynamic_resources.claim_changes import ClaimUsers, helps
 from pilotage.plugins.devices.dynamic_resources.claim_checks import unserved
-from pilotage.plugins.devices.dynamic_resources.claim_writer import ClaimWriter
+from pilotage.plugins.devices.dynamic_resources.claims_writing import ClaimsInMemory, ClaimsWriting
 from pilotage.plugins.devices.dynamic_resources.concluding import conclude
 from pilotage.plugins.devices.dynamic_resources.device_classes import DeviceClasses
 from pilotage.plugins.devices.dynamic_resources.device_cycle import DeviceCycle, SettledClaim
@@ -58,17 +54,9 @@ from pilotage.plugins.devices.dynamic_resources.extended_claims import is_specia
 from pilotage.plugins.devices.dynamic_resources.extended_devices import ExtendedDevices
 from pilotage.plugins.devices.dynamic_resources.extended_requests import extended_demand
 from pilotage.plugins.devices.dynamic_resources.extended_search import ExtendedSearch
-from pilotage.plugins.devices.dynamic_resources.outcomes import (
-    FAILED,
-    LACKS_RESOURCE,
-    NO_DEVICES,
-    POOLS_ARE_INVALID,
-    AllocationFailed,
-    NoSolution,
-    Solution,
-)
+from pilotage.plugins.devices.dynamic_resources.node_verdicts import failing, verdict, verdicts
+from pilotage.plugins.devices.dynamic_resources.outcomes import Solution
 from pilotage.plugins.devices.dynamic_resources.pod_claims import claim_id, claims_of, hopeless, key_of
-from pilotage.plugins.devices.dynamic_resources.special_writer import SpecialWriter
 
 SEEN = "seen"  # the note of a cycle in which pre_filter had nothing to do, or has rejected the pod
 SECOND = Duration.parse("1s")
@@ -78,15 +66,6 @@ TRY_AGAIN = 30.0  # seconds after a deallocation, in case that its write fails
 NO_ROOM = NoRoom("", keeps_nomination=True)
 DEALLOCATED = "deallocation of ResourceClaim completed"
 DELETED = "deletion of ResourceClaim completed"
-NO_SOLUTION = hopeless(NO_DEVICES)
-INVALID = hopeless(POOLS_ARE_INVALID)
-UNAVAILABLE = hopeless("resourceclaim not available on the node")
-CANNOT_FIT = hopeless(LACKS_RESOURCE)
-LEFTOVER = hopeless("cannot schedule extended resource claim")
-# Searches stop when their time is over, if some node fits; kube-scheduler stops them when enough nodes fit.
-STOPPED = hopeless("asked by caller to stop allocating devices: other nodes fit")
-# Those of a search have its codes; the one of a failure is not used for any node.
-REJECTIONS = (NO_SOLUTION, INVALID, UNAVAILABLE, CANNOT_FIT, LEFTOVER, STOPPED)
 
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
@@ -126,9 +105,7 @@ class DynamicResources(
         super().__post_init__()
         self._join(world_of(self.handle.objects))
         self._users = ClaimUsers(None)
-        self._writer: ClaimWriter | None = None
-        self._special_writer: SpecialWriter | None = None
-        self._preparations: Preparations | None = None
+        self._writing: ClaimsInMemory | ClaimsWriting = ClaimsInMemory(self.handle, self._claims)
 
     def start(self, handle: Handle) -> None:
         """Join the other profiles, whose devices are the same, and prepare to write claims."""
@@ -141,12 +118,11 @@ class DynamicResources(
         handle.delegation.begin(served)
         handle.at_end(partial(handle.delegation.end, served))
         if handle.api is OFFLINE_API:
+            self._writing = ClaimsInMemory(handle, world.claims)
             handle.at_end(world.claims.forget_decisions)  # the next simulation of the cluster starts anew
             return
         self._users = ClaimUsers(handle.find_pod)
-        self._writer = ClaimWriter(handle, world.claims, world.lanes)
-        self._special_writer = SpecialWriter(handle, world.claims, world.lanes, self._writer)
-        self._preparations = Preparations(handle, world, self._binding_seconds)
+        self._writing = ClaimsWriting(handle, world, self._binding_seconds)
 
     def _join(self, world: DeviceWorld) -> None:
         self._world, self._claims = world, world.claims
@@ -219,7 +195,7 @@ class DynamicResources(
             prepared = preparation(claim, self.handle.clock(), self._binding_seconds)
             return SettledClaim.of(claim, allocation, is_unusable=bool(prepared.problem))
         flight = self._claims.flight(claim_id(claim))
-        if flight is None or not (self._writer is None or flight.is_shared_with(pod)):
+        if flight is None or not self._writing.may_use(flight, pod):
             return None
         return SettledClaim.of(claim, flight.allocation, is_pending=True)
 
@@ -234,35 +210,12 @@ class DynamicResources(
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject a node without the devices, or where the devices of a claim cannot be used."""
         state = _state(cycle)
-        if state is None:
-            return None
-        if state.leftover is not None:
-            return LEFTOVER
-        with _failing():
-            found = None if state.ask is None else state.ask.on_node(node.node)
-        if isinstance(found, NoSolution):
-            return hopeless(found.text)
-        return UNAVAILABLE if state.is_unavailable_on(node) else None
+        return None if state is None else verdict(state, node)
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
         """Return the same for many nodes; the first node with an error fails the attempt, as in kube-scheduler."""
         state = _state(cycle)
-        if state is None:
-            return Verdicts.all_fit(len(nodes))
-        codes = np.zeros(len(nodes), np.uint16)
-        if state.leftover is not None:
-            return Verdicts(codes + REJECTIONS.index(LEFTOVER) + 1, REJECTIONS)
-        if state.ask is not None:
-            with _failing():
-                answers = state.ask.on_nodes(nodes)
-            codes = answers.codes.astype(np.uint16)
-            failed = np.flatnonzero(codes == FAILED)
-            if len(failed) and not (answers.unfinished[failed].all() and _fits_somewhere(state, nodes, codes == 0)):
-                raise PluginFailed(answers.failure(int(failed[0])))
-            codes[failed] = REJECTIONS.index(STOPPED) + 1
-        searched = codes == 0
-        codes[state.unavailable_on(nodes, searched) & searched] = REJECTIONS.index(UNAVAILABLE) + 1
-        return Verdicts(codes, REJECTIONS)
+        return Verdicts.all_fit(len(nodes)) if state is None else verdicts(state, nodes)
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
         """Free a claim that some node cannot use and that no other pod uses; fail if pre_filter was not called."""
@@ -273,26 +226,14 @@ class DynamicResources(
             return NO_ROOM
         if state.leftover is not None:
             cycle.try_again_at(self.handle.clock() + TRY_AGAIN)
-            return NoRoom(DELETED, keeps_nomination=True, follow_up=partial(self._delete, state.leftover, pod))
+            return NoRoom(DELETED, keeps_nomination=True, follow_up=partial(self._writing.delete, state.leftover, pod))
         for claim in state.claims:
             if claim_id(claim) in state.unavailable and is_only_for(claim, pod):
                 cycle.try_again_at(self.handle.clock() + TRY_AGAIN)
-                return NoRoom(DEALLOCATED, keeps_nomination=True, follow_up=partial(self._deallocate, claim, pod))
+                return NoRoom(
+                    DEALLOCATED, keeps_nomination=True, follow_up=partial(self._writing.deallocate, claim, pod)
+                )
         return NO_ROOM
-
-    def _deallocate(self, claim: ResourceClaim, pod: Pod) -> None:
-        if self._writer is not None:
-            self._writer.start_deallocation(claim, pod)
-        else:
-            self._claims.assume(freed := without_devices(claim))
-            self.handle.announce(claim, freed)
-
-    def _delete(self, leftover: ResourceClaim, pod: Pod) -> None:
-        if self._special_writer is not None:
-            self._special_writer.start_deletion(leftover, pod)
-        else:
-            self._claims.lose(claim_id(leftover))
-            self.handle.announce(leftover, without_devices(leftover))
 
     def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
         """Return for each request how many devices there are on the node, and why they cannot be used."""
@@ -314,7 +255,7 @@ class DynamicResources(
         state = _state(cycle)
         if state is None or state.ask is None:
             return 0
-        with _failing():
+        with failing():
             found = state.ask.on_node(node.node)
         return found.score + state.settled_score() if isinstance(found, Solution) else 0
 
@@ -337,7 +278,7 @@ class DynamicResources(
         if state.ask is not None:
             if info is None:
                 raise PluginFailed("claim allocation not found for node")
-            with _failing():
+            with failing():
                 found = state.ask.allocations(info.node)
             chosen += zip(state.searched_on(info.node), found, strict=True)
             if isinstance(state.ask, ExtendedSearch):
@@ -357,12 +298,7 @@ class DynamicResources(
             freed = self._claims.release(claim_id(claim), pod.uid)
             if freed and state.is_binding:  # otherwise nobody was told that they are taken
                 self.handle.announce(as_allocated(claim, allocation), claim)
-        if state.is_binding and self._writer is not None:
-            for claim in state.claims:
-                self._writer.start_withdrawal(claim, pod)
-        if state.created is not None and self._special_writer is not None:
-            self._special_writer.start_deletion(state.created, pod)
-            state.created = None
+        self._writing.withdraw(state, pod)
 
     def as_reserved(self, found: KubeObject) -> KubeObject:
         """Return a claim as it will be once the pods are bound that reserve it; anything else as it is."""
@@ -379,25 +315,8 @@ class DynamicResources(
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
         """Write the claims, and wait until their devices are prepared."""
         state = _state(cycle)
-        if state is None:
-            return None
-        if self._writer is None or self._special_writer is None or self._preparations is None:
-            raise PluginFailed("allocating devices: this process cannot write to the API server")
-        if (special := state.special) is not None:
-            state.create(await self._special_writer.create(special, pod, node))
-        claims = [*state.claims, *([] if state.created is None else [state.created])]
-        chosen = {claim_id(claim): allocation for claim, allocation in state.chosen}
-        writes = [self._writer.reserve(each, pod, node, chosen.get(claim_id(each))) for each in claims]
-        written = await asyncio.gather(*writes, return_exceptions=True)  # all of them have an outcome now
-        for failure in written:
-            if isinstance(failure, BaseException):
-                raise failure
-        if state.created is not None:
-            await self._special_writer.tell(pod, node, state.created, state.mappings)
-        await self._preparations.wait(pod, node, [each for each in written if isinstance(each, ResourceClaim)])
-        for claim in claims:
-            self._claims.finish(claim_id(claim))
-            self._writer.finish(claim, pod)
+        if state is not None:
+            await self._writing.bind(state, pod, node)
         return None
 
     def concluded(self, cycle: Cycle, pod: Pod) -> Sequence[ResourceClaim]:
@@ -428,20 +347,7 @@ class DynamicResources(
         return old is None or new is None or old.spec != new.spec
 
 
-def _fits_somewhere(state: DeviceCycle, nodes: Nodes, found: Bools) -> bool:
-    return bool((found & ~state.unavailable_on(nodes, found)).any())
-
-
 def _state(cycle: Cycle) -> DeviceCycle | None:
     """Return the claims of the cycle's pod, if it has any that can be used."""
     note = cycle.notes.get(DynamicResources.name)
     return note if isinstance(note, DeviceCycle) else None
-
-
-@contextmanager
-def _failing() -> Iterator[None]:
-    """Fail the attempt with the text of a failed search."""
-    try:
-        yield
-    except AllocationFailed as error:
-        raise PluginFailed(str(error)) from error
