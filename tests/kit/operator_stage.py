@@ -112,6 +112,7 @@ class OperatorStage:
             rules("pilotage.dev", "schedulerprofiles", "list", "watch", "create", "patch", "delete"),
             rules("pilotage.dev", "schedulerprofiles/status", "patch"),
             rules("authorization.k8s.io", "subjectaccessreviews", "create"),
+            rules("", "nodes", "list"),
             rules("rbac.authorization.k8s.io", "clusterroles", "get", names=(self.owner,)),
             rules("events.k8s.io", "events", "create"),
             rules("coordination.k8s.io", "leases", "get", names=("kube-scheduler",)),
