@@ -24,7 +24,7 @@ from kit.documented_rights import (
 )
 from pilotage.app.cluster_reading import ROLE
 from pilotage_operator.controllers.registry import CONTROLLERS as KNOWN_CONTROLLERS
-from pilotage_operator.controllers.registry import rights_of
+from pilotage_operator.controllers.registry import WITHOUT_CONTROLLERS, rights_of
 
 Manifest = dict[str, Any]
 Render = Callable[..., list[Manifest]]
@@ -102,6 +102,11 @@ def test_who_taints_nodes_may_patch_them(render_values: Render, may: bool) -> No
     assert (told[0] in granted(rendered, "mine-pilotage-operator")) is may
     (operator,) = [each for each in rendered if each["kind"] == "Deployment" and "operator" in each["metadata"]["name"]]
     assert ("--taint-nodes" in operator["spec"]["template"]["spec"]["containers"][0]["args"]) is may
+
+
+def test_rights_of_no_controller_are_those_of_every_operator(render_values: Render) -> None:
+    given = granted(render_values({"controller": {"kinds": []}}), "mine-pilotage-operator")
+    assert {("cluster", *right, "") for right in WITHOUT_CONTROLLERS} <= set(given)
 
 
 def test_controllers_have_the_rights_that_they_declare() -> None:

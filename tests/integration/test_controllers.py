@@ -466,6 +466,19 @@ def test_a_pod_that_is_refused_says_why(stage: OperatorStage) -> None:
 
 
 @pytest.mark.full
+def test_an_event_in_a_namespace_that_is_being_deleted_is_no_warning(stage: OperatorStage) -> None:
+    ends, kubectl = f"{stage.namespace}-ends", stage.kubectl
+    kubectl("create", "namespace", ends)
+    metadata = {"name": "nt", "namespace": ends, "finalizers": ["example.com/stays"]}
+    kubectl.create(network() | {"metadata": metadata})
+    kubectl("delete", "namespace", ends, "--wait=false")
+    with stage.operator(ALL, "--verbose"):
+        stage.until(lambda: "no event ConfigMapNotFound on nt" in stage.log.read_text(), "the event is refused")
+    assert [line for line in stage.log.read_text().splitlines() if line.startswith("W") and ends in line] == []
+    kubectl("patch", "nt", "nt", "-n", ends, "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
+
+
+@pytest.mark.full
 def test_a_definition_that_comes_later_is_noticed(control_plane: ControlPlane, stage: OperatorStage) -> None:
     name = "podgroups.scheduling.x-k8s.io"
     kubectl = control_plane.kubectl

@@ -19,6 +19,9 @@ from kit.plugin_ground import PROFILES
 from kit.plugin_scenes import NETWORK, SHOP
 from kit.side_by_side import Neighbour, Neighbours
 from kit.stage import Stage
+from pilotage.config.handshake import PLUGINS_LABEL
+from pilotage.scheduler_profiles.sharing_fields import TAINT
+from pilotage.testing import node_manifest
 from pilotage.testing.storage import claim_volumes
 
 PLAY = "play"  # the namespace of all pods
@@ -108,6 +111,8 @@ class Play:
             self.somebody_reads_the_profiles,
             self.objects_of_controllers,
             self.values_that_change,
+            self.a_profile_with_nodes_of_its_own,
+            self.a_plugin_file_that_is_broken,
             self.a_profile_of_the_clusters_own_name,
             self.a_configuration_that_is_deleted,
             self.a_change_that_needs_new_pods,
@@ -286,6 +291,37 @@ class Play:
         file.write_text(yaml.safe_dump([first]))
         self.make_a_round()
         self.until(lambda: self.admin.find(f"{PROFILES}/second") is None, "it is gone", plain)
+
+    def a_profile_with_nodes_of_its_own(self) -> None:
+        """The operator counts and taints them, until the profile is gone."""
+        plain, labels = self.neighbours.plain, {"example.com/scheduler": "keeper"}
+        self.neighbours.control_plane.fake_nodes([node_manifest("kept", labels=labels)])
+        profile = {"apiVersion": "pilotage.dev/v1alpha1", "kind": "SchedulerProfile", "metadata": {"name": "keeper"}}
+        nodes = {"selector": {"matchLabels": labels}, "taint": True}
+        spec = {"instance": f"{self.namespace}/plain", "base": "None", "nodes": nodes}
+        self.kubectl.create(profile | {"spec": spec})
+        path, tainted = f"{PROFILES}/keeper", {"matched": 1, "tainted": 1}
+        self.until(lambda: self.admin.get(path).get("status", {}).get("nodes") == tainted, "a node is tainted", plain)
+        self.admin.delete(path)
+
+        def taints() -> list[str]:
+            return [each["key"] for each in self.admin.get("/api/v1/nodes/kept")["spec"].get("taints", ())]
+
+        self.until(lambda: TAINT not in taints(), "the taint is gone with the profile", plain)
+
+    def a_plugin_file_that_is_broken(self) -> None:
+        """An event of its ConfigMap says so; in the plain release no controller's right allows to write it."""
+        plain = self.neighbours.plain
+        metadata = {"name": "broken", "namespace": self.namespace, "labels": {PLUGINS_LABEL: plain.release.name}}
+        data = {"broken.py": "no Python"}
+        self.kubectl.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+        def told() -> list[str]:
+            events = self.admin.get(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")["items"]
+            return [event["reason"] for event in events if event["regarding"].get("name") == "broken"]
+
+        self.until(lambda: "BrokenPlugin" in told(), "the ConfigMap is told of", plain)
+        self.admin.delete(f"/api/v1/namespaces/{self.namespace}/configmaps/broken")
 
     def a_profile_of_the_clusters_own_name(self) -> None:
         """The operator looks whether kube-scheduler leads; the profile itself cannot run, and takes no pods from it."""

@@ -60,7 +60,11 @@ class Neighbour:
         return {
             "scheduler": {"name": self.scheduler, "replicaCount": 1, **TO_HOME_NODES},
             "operator": TO_HOME_NODES,
-            "controller": {"kinds": [self.controller] if self.controller else [], "restartPodGroups": True},
+            "controller": {
+                "kinds": [self.controller] if self.controller else [],
+                "restartPodGroups": True,
+                "taintNodes": True,
+            },
             "rbac": {"plugins": plugins},
             "plugins": {"enabled": [name for name in plugins if name not in DEFAULT_PLUGINS], "disabled": others},
             "profiles": [{"name": "second", "spec": {"base": "None"}}] if self.controller is None else [],

@@ -96,6 +96,10 @@ class Refused(Exception):
     """The API server rejects this, or does not allow it."""
 
 
+class NamespaceEnds(Refused):
+    """Nothing is created in a namespace that is being deleted."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """The state of the cluster at one moment."""
@@ -328,6 +332,8 @@ class Cluster:
                 await self._create(path, file_event_manifest(event, self._settings.namespace))
             else:
                 await self._create(_EVENTS, event_manifest(event))
+        except NamespaceEnds as error:
+            log.debug("no event on %s: %s", event.name, error)
         except (WorldChanged, NotReachable, Refused) as error:
             log.warning("cannot write an event on %s: %s", event.name, error)
         else:
@@ -348,6 +354,8 @@ class Cluster:
         except ApiError as error:
             if error.status in (404, 409):
                 raise WorldChanged(str(error)) from error
+            if error.is_of_ending_namespace:
+                raise NamespaceEnds(str(error)) from error
             if error.status in (400, 403, 413, 422):
                 raise Refused(str(error)) from error
             raise NotReachable(str(error), error.retry_after or 0.0) from error

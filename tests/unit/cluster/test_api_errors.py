@@ -26,6 +26,23 @@ def test_text(body: bytes, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        pytest.param(
+            b'{"causes":[{"reason":"NamespaceTerminating","field":"metadata.namespace"}]}', True, id="it ends"
+        ),
+        pytest.param(b'{"causes":[{"reason":"FieldValueInvalid"},{}]}', False, id="another cause"),
+        pytest.param(b'{"causes":null}', False, id="no cause"),
+        pytest.param(b'{"causes":7}', False, id="no list"),
+        pytest.param(b"null", False, id="no details"),
+    ],
+)
+def test_a_namespace_that_is_being_deleted(details: bytes, expected: bool) -> None:
+    body = b'{"message":"no","reason":"Forbidden","details":' + details + b"}"
+    assert api_error(403, body, None).is_of_ending_namespace is expected
+
+
+@pytest.mark.parametrize(
     ("header", "details", "seconds"),
     [
         pytest.param(3.0, b'{"retryAfterSeconds":5}', 3.0, id="the header counts"),

@@ -11,9 +11,15 @@ from yarl import URL
 
 from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.write.microtime import format_microtime
+from pilotage.model.metadata import Metadata
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
+from pilotage_operator.controllers.api import ControllerApi
+from pilotage_operator.controllers.outcome import CreatePod, StatusEvent
+from pilotage_operator.controllers.pod_groups import StoredPodGroup
+from pilotage_operator.controllers.registry import POD_GROUPS
+from pilotage_operator.controllers.watching import Held
 from pilotage_operator.event_objects import EventBudget
-from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, WriteEvent
+from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, WriteEvent, WriteFileEvent
 from pilotage_operator.profiles.world import Right
 from pilotage_operator.settings import settings_for
 
@@ -226,6 +232,38 @@ async def test_a_resource_that_is_not_served_is_not_asked_for(server: tuple[Serv
         gone: "unserved",
         nowhere: "unserved",
     }
+
+
+ENDS = {"message": "it is being terminated", "details": {"causes": [{"reason": "NamespaceTerminating"}]}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "warnings"),
+    [
+        pytest.param(ENDS, 0, id="the namespace is being deleted"),
+        pytest.param({"message": "no right"}, 1, id="a right is missing"),
+    ],
+)
+@pytest.mark.parametrize("by_controller", [True, False], ids=["of a controller", "of a plugin file"])
+async def test_an_event_in_a_namespace_that_goes_is_not_worth_a_warning(
+    server: tuple[Server, Cluster], caplog: pytest.LogCaptureFixture, answer: Any, warnings: int, by_controller: bool
+) -> None:
+    playing, cluster = server
+    playing.answers["/apis/events.k8s.io/v1/namespaces/sys/events"] = 403, answer
+    if by_controller:
+        held = Held(StoredPodGroup(Metadata(name="g", namespace="sys")), {}, {})
+        await ControllerApi(cluster).write_event(POD_GROUPS, held, StatusEvent("Normal", "Running", "all run"))
+    else:
+        await cluster.do(WriteFileEvent("p", "u", "why", "key"))
+    assert len(playing.asked) == 1
+    assert len(caplog.messages) == warnings
+
+
+async def test_a_pod_in_a_namespace_that_goes_is_refused(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    playing.answers["/api/v1/namespaces/sys/pods"] = 403, ENDS
+    with pytest.raises(Refused, match="terminated"):
+        await ControllerApi(cluster).do(CreatePod({"metadata": {"namespace": "sys"}}))
 
 
 def test_events_have_a_budget() -> None:

@@ -13,7 +13,7 @@ from pilotage.cluster.write.event_objects import shortened
 from pilotage.cluster.write.microtime import format_microtime
 from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage_operator.api_requests import ApiRequests
-from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
+from pilotage_operator.cluster import Cluster, NamespaceEnds, NotReachable, Refused, WorldChanged
 from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, StatusEvent
 from pilotage_operator.controllers.registry import PODS, Resource
 from pilotage_operator.controllers.watching import Held
@@ -100,13 +100,15 @@ class ControllerApi:
                 await self._cluster.asked(client.delete(PODS.path(namespace, name), uid))
 
     async def write_event(self, resource: Resource, held: Held, event: StatusEvent) -> None:
-        """Write an event; failures are only logged."""
+        """Write an event; failures are only logged, and to be expected if its namespace is being deleted."""
         if not self._budget.take():
             return
         path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events"
         try:
             manifest = event_manifest(resource, held, event)
             await self._cluster.asked(self._cluster.client.create(path, manifest))
+        except NamespaceEnds as error:
+            log.debug("no event %s on %s: %s", event.reason, held.metadata.name, error)
         except (WorldChanged, NotReachable, Refused) as error:
             log.warning("cannot write the event %s on %s: %s", event.reason, held.metadata.name, error)
 

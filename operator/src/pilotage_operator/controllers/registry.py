@@ -179,8 +179,12 @@ CONTROLLERS = (
 )
 
 
+# What the operator's own role allows, for profiles with spec.nodes: a second rule would add nothing.
+WITHOUT_CONTROLLERS = frozenset({(NODES.group, NODES.plural, "list")})
+
+
 def rights_of(controller: Controller) -> set[tuple[str, str, str]]:
-    """Return all permissions that the operator needs for a controller: group, resource, verb."""
+    """Return all permissions that a controller needs beyond those of every operator: group, resource, verb."""
     own = controller.resource
     wanted = {(own.group, f"{own.plural}/status", "patch"), ("events.k8s.io", "events", "create")}
     for read in (own, *controller.reads):
@@ -191,4 +195,4 @@ def rights_of(controller: Controller) -> set[tuple[str, str, str]]:
         wanted.add((own.group, own.plural, "patch"))
     if controller.writes_pods:
         wanted |= {("", "pods", verb) for verb in ("create", "delete")}
-    return wanted
+    return wanted - WITHOUT_CONTROLLERS

@@ -31,9 +31,21 @@ class ApiError(Exception):
         self.status, self.reason, self.message = status, reason, message
         self.retry_after, self.body = retry_after, body
 
+    @property
+    def is_of_ending_namespace(self) -> bool:
+        """Whether an object was not created because its namespace is being deleted, which is no missing right."""
+        details = _status(self.body).details
+        causes = details.causes if details else None
+        return any(cause.reason == _NAMESPACE_ENDS for cause in causes or ())
+
+
+class _Cause(msgspec.Struct):
+    reason: str = ""
+
 
 class _Details(msgspec.Struct, rename="camel"):
     retry_after_seconds: int | None = None
+    causes: tuple[_Cause, ...] | None = None
 
 
 class _Status(msgspec.Struct):
@@ -48,16 +60,14 @@ def no_response(server: str, error: Exception) -> str:
 
 
 _STATUS = msgspec.json.Decoder(_Status)
+_NAMESPACE_ENDS = "NamespaceTerminating"
 _LONGEST_MESSAGE = 4096
 _LONGEST_QUOTE = 200
 
 
 def api_error(status: int, body: bytes, retry_after: float | None) -> ApiError:
     """Decode an error response; a body that is not a Kubernetes Status is quoted."""
-    try:
-        found = _STATUS.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        found = _Status(message=body[:_LONGEST_QUOTE].decode(errors="replace").strip())
+    found = _status(body)
     if retry_after is None and found.details and found.details.retry_after_seconds:
         retry_after = float(found.details.retry_after_seconds)
     return ApiError(
@@ -67,3 +77,10 @@ def api_error(status: int, body: bytes, retry_after: float | None) -> ApiError:
         retry_after=retry_after,
         body=body,
     )
+
+
+def _status(body: bytes) -> _Status:
+    try:
+        return _STATUS.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _Status(message=body[:_LONGEST_QUOTE].decode(errors="replace").strip())
