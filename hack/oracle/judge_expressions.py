@@ -27,8 +27,8 @@ AT_ONCE = 5000
 AGAIN = 30  # times to ask what was answered differently
 # Types that are not known; they are numbered in the order in which cel-go meets them.
 VARIABLE = re.compile("_var[0-9]+")
-# cel-go also knows types that only follow from a later use. So the first problem of a compile error is compared, and the
-# type of the whole selector without that of its elements. No API server accepts such a selector.
+# cel-go also knows types that only follow from a later use. So the first problem of a compile error is compared, and
+# the type of the whole selector without that of its elements. No API server accepts such a selector.
 RESULT = re.compile(r"(must evaluate to bool or the unknown type, not \w+)\(.*")
 FURTHER = "\nERROR: <input>:"
 BROKEN = "internal error: "  # cel-go's own: an error value in a place where it does not expect one
